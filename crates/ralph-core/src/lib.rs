@@ -1,0 +1,3 @@
+//! The decisions of ralph, and nothing else: no clock, file, process, thread or randomness.
+
+pub mod usage;
