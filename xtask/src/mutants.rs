@@ -70,12 +70,17 @@ fn chosen<'a>(all: &'a [Mutant], names: &[String]) -> Result<Vec<&'a Mutant>> {
 
 /// The tests must pass, and be there, before a failure means anything.
 fn baseline(copy: &work::Copy, target: &Path) -> Result<String> {
+    let build = copy.cargo(target, TESTS, &["--no-run"], Duration::MAX)?;
+    if !build.succeeded {
+        return Err(format!("the tests do not compile without a mutant:\n{}", build.output));
+    }
     let run = copy.cargo(target, TESTS, &[FILTER], PATIENCE)?;
-    let passed = verdict::passed(&run.output);
-    match (run.succeeded, passed) {
-        (true, 0) => Err(format!("no test matches `{FILTER}`: nothing would catch a mutant")),
-        (true, _) => Ok(format!("{passed} tests pass")),
-        (false, _) => Err(format!("the tests fail without a mutant:\n{}", run.output)),
+    match verdict::judge(&run) {
+        Verdict::Survived => match verdict::passed(&run.output) {
+            0 => Err(format!("no test matches `{FILTER}`: nothing would catch a mutant")),
+            passed => Ok(format!("{passed} passed")),
+        },
+        other => Err(format!("the tests fail without a mutant: {other}")),
     }
 }
 
@@ -86,7 +91,7 @@ fn judge(mutant: &Mutant, copy: &work::Copy, target: &Path) -> Result<Verdict> {
         Err(reason) => return Ok(Verdict::DoesNotApply(reason)),
     };
     copy.write(mutant.file, &mutated)?;
-    let verdict = copy.cargo(target, TESTS, &["--no-run"], PATIENCE).and_then(|build| {
+    let verdict = copy.cargo(target, TESTS, &["--no-run"], Duration::MAX).and_then(|build| {
         if !build.succeeded {
             return Ok(Verdict::DoesNotCompile(verdict::compile_error(&build.output)));
         }
