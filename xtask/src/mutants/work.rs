@@ -77,12 +77,10 @@ impl Copy {
     /// Runs cargo in the copy. After `patience` its whole process group is killed.
     pub fn cargo(&self, target: &Path, args: &[&str], more: &[&str], patience: Duration) -> Result<Run> {
         let mut cargo = repo::cargo(&self.dir);
-        cargo
-            .args(args)
-            .args(more)
-            .env("CARGO_TARGET_DIR", target)
-            .env("CARGO_TERM_COLOR", "never")
-            .env("RUST_BACKTRACE", "0");
+        cargo.args(args).args(more).env("CARGO_TARGET_DIR", target);
+        cargo.env("CARGO_TERM_COLOR", "never").env("RUST_BACKTRACE", "0");
+        // Every mutant is one more link.
+        cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
         run(&mut cargo, patience)
     }
 }
