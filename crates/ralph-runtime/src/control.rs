@@ -77,7 +77,8 @@ impl Server {
         std::thread::Builder::new().name("control".into()).spawn(move || {
             for stream in listener.incoming().flatten() {
                 let inbox = inbox.clone();
-                let _ = std::thread::Builder::new().name("control".into()).spawn(move || serve(&stream, &inbox));
+                let _ =
+                    std::thread::Builder::new().name("control".into()).spawn(move || serve(&stream, &inbox));
             }
         })?;
         Ok(Self { path })

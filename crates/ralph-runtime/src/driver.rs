@@ -2,11 +2,11 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
+use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::Event;
 use ralph_core::input::{Input, Report};
 use ralph_core::record::Record;
-use ralph_core::effect::Step;
 use ralph_core::time::Timestamp;
 
 use crate::clock;

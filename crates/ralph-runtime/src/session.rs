@@ -137,7 +137,13 @@ impl Session {
     }
 }
 
-fn begin(run: &RunDir, start: Start, version: &str, limits: Option<Limits>, now: Timestamp) -> (Engine, Step) {
+fn begin(
+    run: &RunDir,
+    start: Start,
+    version: &str,
+    limits: Option<Limits>,
+    now: Timestamp,
+) -> (Engine, Step) {
     let (version, pid) = (version.to_owned(), std::process::id());
     match start {
         Start::New(plan) => {

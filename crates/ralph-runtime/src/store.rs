@@ -63,7 +63,9 @@ impl Store {
     pub fn from_env() -> Result<Self, StoreError> {
         let dir = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = dir("RALPH_STATE_DIR")
-            .or_else(|| dir("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("ralph")))
+            .or_else(|| {
+                dir("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("ralph"))
+            })
             .or_else(|| dir("HOME").map(|home| home.join(".local/state/ralph")))
             .ok_or(StoreError::NoPlace)?;
         Self::at(root)
@@ -109,7 +111,9 @@ impl Store {
         let mut runs: Vec<RunDir> = entries
             .flatten()
             .filter(|entry| entry.path().join(JOURNAL).is_file())
-            .filter_map(|entry| Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() }))
+            .filter_map(|entry| {
+                Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() })
+            })
             .collect();
         runs.sort_by(|a, b| b.id.cmp(&a.id));
         runs
@@ -174,7 +178,7 @@ impl RunDir {
 
     fn first(&self) -> Option<(Timestamp, Box<ralph_core::event::RunStarted>)> {
         let mut lines = Lines::open(&self.journal()).ok()?;
-        let Some(Line::Whole(line)) = lines.next().ok()? else { return None };
+        let Some(Line::Whole(line)) = lines.read().ok()? else { return None };
         match parse(line)? {
             Record { at, event: Event::RunStarted(started), .. } => Some((at, started)),
             _ => None,
@@ -200,7 +204,8 @@ impl RunDir {
             cost_usd: None,
             stopped: None,
         };
-        let boundary = |line: &[u8]| matches!(type_of(line), Some("run.started" | "run.resumed" | "run.stopped"));
+        let boundary =
+            |line: &[u8]| matches!(type_of(line), Some("run.started" | "run.resumed" | "run.stopped"));
         match last(&boundary).map(|record| record.event) {
             Some(Event::RunStopped(stopped)) => {
                 summary.iterations = stopped.iterations;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ralph_core::effect::When;
-use ralph_core::event::{TimerId, TimerSlot};
+use ralph_core::event::TimerId;
 use ralph_core::time::Timestamp;
 
 use crate::clock;
@@ -46,7 +46,9 @@ impl Timers {
         woken.set_nonblocking(true)?;
         let alarm = WallClockAlarm::new()?;
         let pending = Arc::clone(&shared);
-        std::thread::Builder::new().name("timers".into()).spawn(move || run(&pending, &woken, &alarm, &fired))?;
+        std::thread::Builder::new()
+            .name("timers".into())
+            .spawn(move || run(&pending, &woken, &alarm, &fired))?;
         Ok(Self { shared, wake })
     }
 
@@ -54,7 +56,9 @@ impl Timers {
         let due = match when {
             // A time too far away to be counted is as good as never; years will do.
             When::After(after) => Due::Monotonic(
-                Instant::now().checked_add(after).unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 30)),
+                Instant::now()
+                    .checked_add(after)
+                    .unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 30)),
             ),
             When::At(at) => Due::WallClock(at),
         };
@@ -64,14 +68,14 @@ impl Timers {
         drop(pending);
         let _ = (&self.wake).write(&[0]);
     }
-
-    /// Forgets the timer in this slot.
-    pub fn clear(&self, slot: &TimerSlot) {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).retain(|pending| pending.timer.slot != *slot);
-    }
 }
 
-fn run(shared: &Mutex<Vec<Pending>>, mut woken: &UnixStream, alarm: &WallClockAlarm, fired: &dyn Fn(TimerId)) {
+fn run(
+    shared: &Mutex<Vec<Pending>>,
+    mut woken: &UnixStream,
+    alarm: &WallClockAlarm,
+    fired: &dyn Fn(TimerId),
+) {
     loop {
         let due = take_due(shared);
         if !due.is_empty() {
@@ -99,8 +103,10 @@ fn take_due(shared: &Mutex<Vec<Pending>>) -> Vec<TimerId> {
 
 fn next_due(shared: &Mutex<Vec<Pending>>) -> (Option<Timestamp>, Option<Duration>) {
     let pending = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    let wall = pending.iter().filter_map(|p| if let Due::WallClock(at) = p.due { Some(at) } else { None }).min();
-    let monotonic = pending.iter().filter_map(|p| if let Due::Monotonic(at) = p.due { Some(at) } else { None }).min();
+    let wall =
+        pending.iter().filter_map(|p| if let Due::WallClock(at) = p.due { Some(at) } else { None }).min();
+    let monotonic =
+        pending.iter().filter_map(|p| if let Due::Monotonic(at) = p.due { Some(at) } else { None }).min();
     (wall, monotonic.map(|at| at.saturating_duration_since(Instant::now())))
 }
 
@@ -108,6 +114,8 @@ fn next_due(shared: &Mutex<Vec<Pending>>) -> (Option<Timestamp>, Option<Duration
 mod tests {
     use super::*;
     use std::sync::mpsc;
+
+    use ralph_core::event::TimerSlot;
 
     fn timer(slot: TimerSlot, epoch: u64) -> TimerId {
         TimerId { slot, epoch }

@@ -4,6 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
 
 use super::{JOURNAL, Mark, Storage};
 
@@ -36,8 +39,10 @@ impl FileStorage {
     }
 
     fn with(dir: &Path, journal: File) -> io::Result<Self> {
-        let mark = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mark = mark.open(dir.join(MARK))?;
+        lock(&journal)?;
+        let mut mark = OpenOptions::new();
+        let mark =
+            mark.read(true).write(true).create(true).truncate(false).mode(0o600).open(dir.join(MARK))?;
         let reserve = dir.join(RESERVE);
         // Not having it costs nothing now; the run may still end without ever needing it.
         let _ = fill_reserve(&reserve);
@@ -46,6 +51,19 @@ impl FileStorage {
 
     pub fn journal(&self) -> &File {
         &self.journal
+    }
+}
+
+/// One writer at a time; and whoever asks whether the run is alive asks this lock. Such a question holds it for a moment,
+/// so one failure does not mean much.
+fn lock(journal: &File) -> io::Result<()> {
+    let mut tries = 0;
+    loop {
+        match flock(journal, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) if tries < 50 => std::thread::sleep(Duration::from_millis(5)),
+            result => return Ok(result?),
+        }
+        tries += 1;
     }
 }
 

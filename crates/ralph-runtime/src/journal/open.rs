@@ -1,6 +1,6 @@
 //! Opening a journal again, whatever happened to it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ impl Scan {
     fn run(path: &Path, visit: &mut dyn FnMut(&Record)) -> io::Result<Scan> {
         let mut scan = Scan { end: Position::default(), damage: None, finished: None };
         let mut lines = Lines::open(path)?;
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.read()? {
             let Line::Whole(bytes) = line else {
                 scan.damage = Some(Damage::Content("the line is not ended".to_owned()));
                 break;
@@ -134,7 +134,7 @@ fn synced_after(path: &Path, offset: u64) -> io::Result<bool> {
     let mut lines = Lines::open_at(path, offset)?;
     let mut chain: Option<Chain> = None;
     let mut synced = false;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.read()? {
         let Line::Whole(bytes) = line else { break };
         let sound = chain.is_some_and(|chain| chain.accepts(bytes));
         if sound && synced {
@@ -150,9 +150,4 @@ fn needs_sync(line: &[u8]) -> bool {
     ralph_core::record::json_of(line)
         .and_then(|json| serde_json::from_str::<Record>(&json).ok())
         .is_some_and(|record| record.event.needs_sync())
-}
-
-/// Removes what is left of a run's files. Used by `ralph clean`.
-pub fn remove(dir: &Path) -> io::Result<()> {
-    fs::remove_dir_all(dir)
 }

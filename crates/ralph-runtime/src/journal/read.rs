@@ -31,7 +31,7 @@ impl Lines {
         Ok(Self { reader: BufReader::with_capacity(256 * 1024, file), buffer: Vec::new() })
     }
 
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn read(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
         let read = (&mut self.reader).take(MAX_LINE as u64).read_until(b'\n', &mut self.buffer)?;
         Ok(match read {
@@ -96,7 +96,7 @@ pub fn follow(
         // Asked before reading: what was written before the end is then still seen.
         let last_round = over();
         let mut lines = Lines::open_at(path, offset)?;
-        while let Some(Line::Whole(line)) = lines.next()? {
+        while let Some(Line::Whole(line)) = lines.read()? {
             offset += line.len() as u64 + 1;
             if !visit(line)? {
                 return Ok(());

@@ -45,7 +45,12 @@ impl WallClockAlarm {
     }
 
     /// Waits for `wake` to be readable, the alarm at `at`, or `after` to pass.
-    pub fn wait(&self, wake: &impl std::os::fd::AsFd, at: Option<Timestamp>, after: Option<Duration>) -> io::Result<()> {
+    pub fn wait(
+        &self,
+        wake: &impl std::os::fd::AsFd,
+        at: Option<Timestamp>,
+        after: Option<Duration>,
+    ) -> io::Result<()> {
         let value = match at {
             // Zero would switch it off; a past time goes off at once.
             Some(at) => timespec(Duration::from_millis(u64::try_from(at.as_millis()).unwrap_or(0).max(1))),
@@ -59,7 +64,8 @@ impl WallClockAlarm {
 }
 
 fn wait_readable(fds: &[&dyn std::os::fd::AsFd], timeout: Option<Duration>) -> io::Result<()> {
-    let mut fds: Vec<PollFd> = fds.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
+    let mut fds: Vec<PollFd> =
+        fds.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
     let timeout = timeout.map(timespec);
     match poll(&mut fds, timeout.as_ref()) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -68,5 +74,8 @@ fn wait_readable(fds: &[&dyn std::os::fd::AsFd], timeout: Option<Duration>) -> i
 }
 
 fn timespec(duration: Duration) -> Timespec {
-    Timespec { tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX), tv_nsec: duration.subsec_nanos().into() }
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
 }

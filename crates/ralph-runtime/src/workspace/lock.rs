@@ -19,7 +19,9 @@ pub struct WorkspaceLock {
 pub enum LockError {
     Io(io::Error),
     /// Held, by a run if one could be found.
-    Held { by: Option<String> },
+    Held {
+        by: Option<String>,
+    },
 }
 
 /// How long the processes of a run that was killed may take to die.

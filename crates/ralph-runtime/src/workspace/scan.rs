@@ -12,7 +12,8 @@ const MAX_PATHS: usize = 20;
 /// A tree with more files is not looked at.
 const MAX_FILES: usize = 500_000;
 /// What nobody edits by hand, where no `.gitignore` says so.
-const BUILD_FOLDERS: &[&str] = &["node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle", ".next"];
+const BUILD_FOLDERS: &[&str] =
+    &["node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle", ".next"];
 
 /// A look at the workspace: for each file a hash of its path and one of its size, times and mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +39,10 @@ pub fn scan(workspace: &Path, before: Option<&Snapshot>) -> Option<(Snapshot, Fi
         }
         let Ok(meta) = entry.metadata() else { continue };
         let path = entry.path().strip_prefix(workspace).unwrap_or(entry.path());
-        let seen = (hash(path), hash(&(meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino(), meta.mode(), meta.ctime_nsec())));
+        let seen = (
+            hash(path),
+            hash(&(meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino(), meta.mode(), meta.ctime_nsec())),
+        );
         if before.is_some_and(|before| before.get(seen.0) != Some(seen.1)) {
             changed.count = changed.count.saturating_add(1);
             if changed.paths.len() < MAX_PATHS {
