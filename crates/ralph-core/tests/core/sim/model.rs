@@ -163,7 +163,9 @@ impl Model {
 
     fn attempt(&mut self, iteration: u32, attempt: u32) -> Result<&mut Attempt, String> {
         let found = self.running.as_mut().filter(|r| r.iteration == iteration && r.attempt == attempt);
-        found.ok_or_else(|| format!("a report about {iteration}.{attempt}, which is not running, was recorded"))
+        found.ok_or_else(|| {
+            format!("a report about {iteration}.{attempt}, which is not running, was recorded")
+        })
     }
 
     fn resumed(&mut self, at: Timestamp, limits: &Limits) {
@@ -253,7 +255,10 @@ impl Model {
 
     fn interrupted(&mut self, i: &IterationInterrupted) -> Check {
         let running = self.running.take().ok_or("an interruption of nothing")?;
-        ensure!((i.iteration.0, i.attempt) == (running.iteration, running.attempt), "another was interrupted");
+        ensure!(
+            (i.iteration.0, i.attempt) == (running.iteration, running.attempt),
+            "another was interrupted"
+        );
         match (&running.exited, &i.why) {
             (Some(exited), why) => {
                 let not_started = matches!(exited.exit, Exit::Missing { .. } | Exit::NotStarted { .. });
@@ -294,8 +299,10 @@ impl Model {
     fn delay_started(&mut self, at: Timestamp, delay: &DelayStarted) -> Check {
         self.may_go_on(at)?;
         let (reason, wait) = self.wait_due().ok_or("a wait that nothing asks for")?;
-        ensure!((delay.reason, delay.wait) == (reason, wait), "waits {delay:?} instead of {wait:?}");
-        ensure!(delay.until == at.plus(wait), "a wait to another time");
+        // To the millisecond: the two ways to compute a power round differently.
+        let close = delay.wait.abs_diff(wait) <= Duration::from_millis(1);
+        ensure!(delay.reason == reason && close, "waits {delay:?} instead of {wait:?}");
+        ensure!(delay.until == at.plus(delay.wait), "a wait to another time");
         self.last = None;
         self.waiting = Some(delay.until);
         Ok(())
@@ -386,7 +393,9 @@ impl Model {
         let (kind, code) = match s.reason.as_str() {
             "complete" => (StopKind::Done, 0),
             "once" if !failed => (StopKind::Done, 0),
-            "once" | "stop_on_error" | "consecutive_failures" | "error" | "journal_error" => (StopKind::Failed, 1),
+            "once" | "stop_on_error" | "consecutive_failures" | "error" | "journal_error" => {
+                (StopKind::Failed, 1)
+            }
             "blocked" | "agent_missing" => (StopKind::Blocked, 4),
             "interrupted" => match self.stop_request {
                 Some(Interrupt::Term) => (StopKind::Interrupted, 143),
@@ -422,13 +431,15 @@ impl Model {
     pub fn agrees(&self, state: &RunState) -> Check {
         let mine = (self.finished, self.attempts, self.streak, self.failures, self.crashes);
         let s = state;
-        let theirs =
-            (s.iterations_finished, s.attempts, s.consecutive_failures, s.total_failures, s.crashes);
+        let theirs = (s.iterations_finished, s.attempts, s.consecutive_failures, s.total_failures, s.crashes);
         ensure!(mine == theirs, "counters {theirs:?} instead of {mine:?}");
         ensure!(s.runtime == self.runtime, "runtime {:?} instead of {:?}", s.runtime, self.runtime);
         ensure!(s.cost_usd == self.cost, "cost {:?} instead of {:?}", s.cost_usd, self.cost);
         ensure!(s.guidance == self.guidance, "guidance {:?} instead of {:?}", s.guidance, self.guidance);
-        ensure!(s.wall_time(self.last_at) == self.wall_before + self.last_at.since(self.session), "wall time");
+        ensure!(
+            s.wall_time(self.last_at) == self.wall_before + self.last_at.since(self.session),
+            "wall time"
+        );
         let phase = match &s.phase {
             Phase::Running(r) => self.running.as_ref().is_some_and(|mine| mine.attempt == r.attempt),
             Phase::Waiting(w) => self.waiting == Some(w.until),

@@ -25,7 +25,11 @@ pub fn limits(rng: &mut Rng) -> Limits {
     Limits {
         max_iterations,
         max_runtime,
-        max_wall_time: if rng.one_in(3) { millis(rng, 1, 60_000) } else { Duration::from_secs(7 * 24 * 3600) },
+        max_wall_time: if rng.one_in(3) {
+            millis(rng, 1, 60_000)
+        } else {
+            Duration::from_secs(7 * 24 * 3600)
+        },
         max_cost_usd: maybe(rng, 3, |rng| rng.fraction() * 3.0),
         max_consecutive_failures: rng.between(1, 4) as u32,
         stop_on_error: rng.one_in(8),
@@ -57,8 +61,12 @@ pub fn started(rng: &mut Rng) -> RunStarted {
             max: millis(rng, 0, 6_000),
         },
     };
-    let agent =
-        AgentPlan { program: "agent".into(), args: vec![], prompt: PromptVia::Stdin, env: Default::default() };
+    let agent = AgentPlan {
+        program: "agent".into(),
+        args: vec![],
+        prompt: PromptVia::Stdin,
+        env: Default::default(),
+    };
     let plan = Plan {
         name: "sim".into(),
         workspace: "/w".into(),

@@ -59,8 +59,9 @@ impl World {
         };
         // An executor may drop what is replaced, or may already have put it into the queue of inputs.
         if rng.one_in(2) {
-            self.queue
-                .retain(|(_, r)| !matches!(r, Report::TimerFired(old) if old.slot == timer.slot && *old != timer));
+            self.queue.retain(
+                |(_, r)| !matches!(r, Report::TimerFired(old) if old.slot == timer.slot && *old != timer),
+            );
         }
         if rng.one_in(8) {
             let again = late(due, rng, 3_000);
@@ -112,12 +113,14 @@ impl World {
             spoke = at;
             if rng.one_in(2) {
                 let text = "working".to_owned();
-                self.queue.push((at, Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false })));
+                self.queue
+                    .push((at, Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false })));
             } else {
                 told += rng.fraction() * 0.4;
                 let usage = Usage { input: word, output: 1, ..Usage::default() };
                 let cost_usd = if rng.one_in(5) { None } else { Some(told) };
-                self.queue.push((at, Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd })));
+                self.queue
+                    .push((at, Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd })));
             }
         }
         let end = agent.exit.as_ref().map_or(spoke.plus(Duration::from_secs(3600)), |(at, _)| *at);
@@ -127,9 +130,8 @@ impl World {
     fn silence(&self, agent: &Agent, spoke: Timestamp, next: Timestamp) -> Option<(Timestamp, Report)> {
         let quiet = agent.of.silence_timeout?;
         let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
-        (next > spoke.plus(quiet)).then(|| {
-            (spoke.plus(quiet), Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet }))
-        })
+        (next > spoke.plus(quiet))
+            .then(|| (spoke.plus(quiet), Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet })))
     }
 
     pub fn kill(&mut self, now: Timestamp, grace: Duration, rng: &mut Rng) {
@@ -214,7 +216,11 @@ impl Agent {
             // Whatever the exit: an agent may lie.
             claims_complete: rng.one_in(9),
             blocked: if rng.one_in(30) { Some("no key".into()) } else { None },
-            files: if rng.one_in(2) { Some(FilesChanged { count: 2, paths: vec!["a".into()] }) } else { None },
+            files: if rng.one_in(2) {
+                Some(FilesChanged { count: 2, paths: vec!["a".into()] })
+            } else {
+                None
+            },
             output_bytes: rng.below(100),
             leftovers: rng.below(2) as u32,
             usage: Usage { input: rng.below(3), ..Usage::default() },
