@@ -10,7 +10,6 @@ use crate::event::{
 use crate::guard::Guards;
 use crate::state::{Phase, Running};
 use crate::stop::{StopKind, StopReason};
-use crate::time::Timestamp;
 use crate::usage::Usage;
 
 impl Turn<'_> {
@@ -105,9 +104,9 @@ impl Turn<'_> {
         (usage, exited.cost_usd.or(running.and_then(|running| running.cost_usd)))
     }
 
-    /// Ends the running attempt without its report. `last_seen` is when it was last known to work.
-    pub(super) fn interrupt_running(&mut self, why: InterruptCause, last_seen: Timestamp) {
-        let Some(Running { iteration, attempt, started_at, usage, cost_usd, .. }) =
+    /// Ends the running attempt without its report.
+    pub(super) fn interrupt_running(&mut self, why: InterruptCause) {
+        let Some(Running { iteration, attempt, started_at, last_seen, usage, cost_usd, .. }) =
             self.state().running().cloned()
         else {
             return;
@@ -118,13 +117,12 @@ impl Turn<'_> {
     }
 
     pub(super) fn resume(&mut self, resumed: RunResumed) {
-        let last_seen = self.state().last_at;
         self.emit(Event::RunResumed(Box::new(resumed)));
         self.engine.guards = Guards::of(&self.engine.state.plan);
         self.start_session_alarms();
         match self.state().phase {
             Phase::Running(_) => {
-                self.interrupt_running(InterruptCause::Crash, last_seen);
+                self.interrupt_running(InterruptCause::Crash);
                 if self.state().crashes >= self.state().plan.limits.max_attempts {
                     self.give_up_iteration();
                 }

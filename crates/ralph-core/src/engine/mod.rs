@@ -250,7 +250,7 @@ impl Turn<'_> {
             return;
         }
         self.emit(Event::JournalFailed { message: message.clone() });
-        self.interrupt_running(crate::event::InterruptCause::Stop, self.now);
+        self.interrupt_running(crate::event::InterruptCause::Stop);
         self.stop(StopReason::new("journal_error", StopKind::Failed, message));
     }
 
