@@ -13,7 +13,10 @@ use crate::stop::{StopKind, StopReason};
 use crate::usage::Usage;
 
 impl Turn<'_> {
-    pub(super) fn agent_exited(&mut self, exited: AgentExited) {
+    pub(super) fn agent_exited(&mut self, mut exited: AgentExited) {
+        // Decisions stand on what the journal can hold: whole milliseconds, real sums of money.
+        exited.duration = whole_millis(exited.duration);
+        exited.cost_usd = money(exited.cost_usd);
         let Some(killed) = self.state().running().map(|running| running.killed.clone()) else { return };
         self.emit(Event::AgentExited(Box::new(exited.clone())));
         match (killed, &exited.exit) {
@@ -152,6 +155,15 @@ impl Turn<'_> {
         };
         self.emit(Event::IterationFinished(event));
     }
+}
+
+fn whole_millis(duration: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// A cost that is no sum of money would switch the cost limit off.
+pub(super) fn money(cost_usd: Option<f64>) -> Option<f64> {
+    cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0)
 }
 
 fn signal_name(signal: i32) -> &'static str {

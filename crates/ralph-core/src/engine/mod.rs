@@ -130,7 +130,8 @@ impl Turn<'_> {
             Report::AgentSaid(e) if self.is_current(e.iteration.0, e.attempt) => {
                 self.emit(Event::AgentText(e))
             }
-            Report::UsageUpdated(e) if self.is_current(e.iteration.0, e.attempt) => {
+            Report::UsageUpdated(mut e) if self.is_current(e.iteration.0, e.attempt) => {
+                e.cost_usd = iteration::money(e.cost_usd);
                 self.emit(Event::UsageUpdated(e));
                 if let Some(reason) = self.first_spent(Asked::OnUsage) {
                     self.kill(KillCause::Guard(reason.key.into_owned()), GRACE);
