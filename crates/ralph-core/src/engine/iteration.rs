@@ -123,17 +123,15 @@ impl Turn<'_> {
         self.emit(Event::RunResumed(Box::new(resumed)));
         self.engine.guards = Guards::of(&self.engine.state.plan);
         self.start_session_alarms();
-        match self.state().phase {
-            Phase::Running(_) => {
-                self.interrupt_running(InterruptCause::Crash);
-                if self.state().crashes >= self.state().plan.limits.max_attempts {
-                    self.give_up_iteration();
-                }
-                self.decide();
-            }
-            Phase::Waiting(_) => self.start_wait_timer(),
-            Phase::Ready | Phase::Paused | Phase::Stopped => self.decide(),
+        if matches!(self.state().phase, Phase::Waiting(_)) {
+            return self.start_wait_timer();
         }
+        self.interrupt_running(InterruptCause::Crash);
+        // Asked of the state alone: the crash that made it too many may itself have cut the records behind it.
+        if self.state().crashes > 0 && self.state().crashes >= self.state().plan.limits.max_attempts {
+            self.give_up_iteration();
+        }
+        self.decide();
     }
 
     /// An iteration that brings ralph down every time must not do so for ever.
