@@ -143,8 +143,13 @@ impl Backoff {
         let factor = if self.factor.is_finite() { self.factor.max(1.0) } else { 1.0 };
         let grown = self.initial.as_secs_f64()
             * factor.powi(i32::try_from(streak.saturating_sub(1)).unwrap_or(i32::MAX));
-        // Compared before it is converted: a long streak grows past what a Duration holds.
-        if grown >= self.max.as_secs_f64() { self.max } else { Duration::from_secs_f64(grown) }
+        // Compared before it is converted: a long streak grows past what a Duration holds. Whole milliseconds: the journal
+        // holds no more, and a replay has to decide the same wait.
+        if grown >= self.max.as_secs_f64() {
+            self.max
+        } else {
+            Duration::from_millis((grown * 1000.0).round() as u64)
+        }
     }
 }
 
@@ -166,6 +171,13 @@ mod tests {
         assert_eq!([secs(1), secs(2), secs(3), secs(6), secs(7)], [1, 2, 4, 32, 60]);
         assert_eq!(secs(2000), 60);
         assert_eq!(secs(u32::MAX), 60);
+    }
+
+    #[test]
+    fn backoff_waits_whole_milliseconds_as_the_journal_records_them() {
+        let backoff = Backoff { initial: Duration::from_millis(3), factor: 1.5, ..Backoff::default() };
+        assert_eq!(backoff.delay(2), Duration::from_millis(5));
+        assert_eq!(backoff.delay(3), Duration::from_millis(7));
     }
 
     #[test]

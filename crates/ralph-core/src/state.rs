@@ -73,6 +73,8 @@ pub struct Running {
     pub attempt: u32,
     pub epoch: u64,
     pub started_at: Timestamp,
+    /// When it was last known to work. A resume that finds it cut short says nothing about that.
+    pub last_seen: Timestamp,
     pub killed: Option<KillCause>,
     /// How many pieces of guidance its prompt carries.
     pub guidance: usize,
@@ -146,6 +148,7 @@ impl RunState {
                     attempt: started.attempt,
                     epoch: self.events,
                     started_at: at,
+                    last_seen: at,
                     killed: None,
                     guidance: self.guidance.len(),
                     usage: Usage::default(),
@@ -184,6 +187,9 @@ impl RunState {
             | Event::CompletionClaimed { .. } => {}
         }
         self.last_at = self.last_at.max(at);
+        if let (Phase::Running(running), false) = (&mut self.phase, matches!(event, Event::RunResumed(_))) {
+            running.last_seen = running.last_seen.max(at);
+        }
     }
 
     fn apply_usage(&mut self, update: &UsageUpdated) {

@@ -10,11 +10,13 @@ use crate::event::{
 use crate::guard::Guards;
 use crate::state::{Phase, Running};
 use crate::stop::{StopKind, StopReason};
-use crate::time::Timestamp;
 use crate::usage::Usage;
 
 impl Turn<'_> {
-    pub(super) fn agent_exited(&mut self, exited: AgentExited) {
+    pub(super) fn agent_exited(&mut self, mut exited: AgentExited) {
+        // Decisions stand on what the journal can hold: whole milliseconds, real sums of money.
+        exited.duration = whole_millis(exited.duration);
+        exited.cost_usd = money(exited.cost_usd);
         let Some(killed) = self.state().running().map(|running| running.killed.clone()) else { return };
         self.emit(Event::AgentExited(Box::new(exited.clone())));
         match (killed, &exited.exit) {
@@ -105,9 +107,9 @@ impl Turn<'_> {
         (usage, exited.cost_usd.or(running.and_then(|running| running.cost_usd)))
     }
 
-    /// Ends the running attempt without its report. `last_seen` is when it was last known to work.
-    pub(super) fn interrupt_running(&mut self, why: InterruptCause, last_seen: Timestamp) {
-        let Some(Running { iteration, attempt, started_at, usage, cost_usd, .. }) =
+    /// Ends the running attempt without its report.
+    pub(super) fn interrupt_running(&mut self, why: InterruptCause) {
+        let Some(Running { iteration, attempt, started_at, last_seen, usage, cost_usd, .. }) =
             self.state().running().cloned()
         else {
             return;
@@ -118,21 +120,18 @@ impl Turn<'_> {
     }
 
     pub(super) fn resume(&mut self, resumed: RunResumed) {
-        let last_seen = self.state().last_at;
         self.emit(Event::RunResumed(Box::new(resumed)));
         self.engine.guards = Guards::of(&self.engine.state.plan);
         self.start_session_alarms();
-        match self.state().phase {
-            Phase::Running(_) => {
-                self.interrupt_running(InterruptCause::Crash, last_seen);
-                if self.state().crashes >= self.state().plan.limits.max_attempts {
-                    self.give_up_iteration();
-                }
-                self.decide();
-            }
-            Phase::Waiting(_) => self.start_wait_timer(),
-            Phase::Ready | Phase::Paused | Phase::Stopped => self.decide(),
+        if matches!(self.state().phase, Phase::Waiting(_)) {
+            return self.start_wait_timer();
         }
+        self.interrupt_running(InterruptCause::Crash);
+        // Asked of the state alone: the crash that made it too many may itself have cut the records behind it.
+        if self.state().crashes > 0 && self.state().crashes >= self.state().plan.limits.max_attempts {
+            self.give_up_iteration();
+        }
+        self.decide();
     }
 
     /// An iteration that brings ralph down every time must not do so for ever.
@@ -154,6 +153,15 @@ impl Turn<'_> {
         };
         self.emit(Event::IterationFinished(event));
     }
+}
+
+fn whole_millis(duration: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// A cost that is no sum of money would switch the cost limit off.
+pub(super) fn money(cost_usd: Option<f64>) -> Option<f64> {
+    cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0)
 }
 
 fn signal_name(signal: i32) -> &'static str {

@@ -130,7 +130,8 @@ impl Turn<'_> {
             Report::AgentSaid(e) if self.is_current(e.iteration.0, e.attempt) => {
                 self.emit(Event::AgentText(e))
             }
-            Report::UsageUpdated(e) if self.is_current(e.iteration.0, e.attempt) => {
+            Report::UsageUpdated(mut e) if self.is_current(e.iteration.0, e.attempt) => {
+                e.cost_usd = iteration::money(e.cost_usd);
                 self.emit(Event::UsageUpdated(e));
                 if let Some(reason) = self.first_spent(Asked::OnUsage) {
                     self.kill(KillCause::Guard(reason.key.into_owned()), GRACE);
@@ -250,7 +251,7 @@ impl Turn<'_> {
             return;
         }
         self.emit(Event::JournalFailed { message: message.clone() });
-        self.interrupt_running(crate::event::InterruptCause::Stop, self.now);
+        self.interrupt_running(crate::event::InterruptCause::Stop);
         self.stop(StopReason::new("journal_error", StopKind::Failed, message));
     }
 

@@ -1,0 +1,88 @@
+//! Random plans: everything small, so that every limit is met.
+
+use std::time::Duration;
+
+use ralph_core::event::{FORMAT, RunResumed, RunStarted};
+use ralph_core::ids::RunId;
+use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, PromptVia, SignalPlan, Task};
+
+use super::rng::Rng;
+
+fn millis(rng: &mut Rng, low: u64, high: u64) -> Duration {
+    Duration::from_millis(rng.between(low, high))
+}
+
+fn maybe<T>(rng: &mut Rng, n: u64, value: impl FnOnce(&mut Rng) -> T) -> Option<T> {
+    rng.one_in(n).then(|| value(rng))
+}
+
+pub fn limits(rng: &mut Rng) -> Limits {
+    let max_runtime = maybe(rng, 2, |rng| millis(rng, 1, 30_000));
+    let max_iterations = match max_runtime {
+        Some(_) if rng.one_in(4) => None,
+        _ => Some(rng.between(0, 8) as u32),
+    };
+    Limits {
+        max_iterations,
+        max_runtime,
+        max_wall_time: if rng.one_in(3) {
+            millis(rng, 1, 60_000)
+        } else {
+            Duration::from_secs(7 * 24 * 3600)
+        },
+        max_cost_usd: maybe(rng, 3, |rng| rng.fraction() * 3.0),
+        max_consecutive_failures: rng.between(1, 4) as u32,
+        stop_on_error: rng.one_in(8),
+        iteration_timeout: maybe(rng, 2, |rng| millis(rng, 1, 8_000)),
+        silence_timeout: maybe(rng, 3, |rng| millis(rng, 1, 4_000)),
+        max_attempts: rng.between(1, 4) as u32,
+    }
+}
+
+/// What a person raises before going on.
+pub fn raised(rng: &mut Rng, old: &Limits) -> Limits {
+    let mut new = old.clone();
+    if rng.one_in(2) {
+        new.max_iterations = old.max_iterations.map(|n| n + rng.below(4) as u32);
+        new.max_runtime = old.max_runtime.map(|d| d + millis(rng, 0, 20_000));
+        new.max_wall_time = old.max_wall_time + millis(rng, 0, 60_000);
+        new.max_cost_usd = old.max_cost_usd.map(|c| c + rng.fraction() * 2.0);
+        new.max_consecutive_failures = old.max_consecutive_failures + rng.below(2) as u32;
+    }
+    new
+}
+
+pub fn started(rng: &mut Rng) -> RunStarted {
+    let pace = Pace {
+        delay: if rng.one_in(3) { millis(rng, 1, 3_000) } else { Duration::ZERO },
+        failure_backoff: Backoff {
+            initial: millis(rng, 0, 1_500),
+            factor: 1.0 + rng.fraction() * 2.0,
+            max: millis(rng, 0, 6_000),
+        },
+    };
+    let agent = AgentPlan {
+        program: "agent".into(),
+        args: vec![],
+        prompt: PromptVia::Stdin,
+        env: Default::default(),
+    };
+    let plan = Plan {
+        name: "sim".into(),
+        workspace: "/w".into(),
+        source: None,
+        task: Task::Text("t".into()),
+        agent,
+        limits: limits(rng),
+        pace,
+        signals: SignalPlan::default(),
+        once: rng.one_in(12),
+        kill_leftovers: true,
+        log_dir: None,
+    };
+    RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan }
+}
+
+pub fn resumed(limits: Limits) -> RunResumed {
+    RunResumed { version: "0".into(), pid: 2, limits }
+}

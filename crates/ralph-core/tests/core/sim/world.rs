@@ -1,0 +1,239 @@
+//! The world around the engine: agents of every temper, timers that are late or come twice. Nothing is ever early.
+
+use std::time::Duration;
+
+use ralph_core::effect::{SpawnAgent, When};
+use ralph_core::engine::GRACE;
+use ralph_core::event::{
+    AgentExited, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot, UsageUpdated,
+};
+use ralph_core::input::Report;
+use ralph_core::time::Timestamp;
+use ralph_core::usage::Usage;
+
+use super::rng::Rng;
+
+/// The longest a timer, or a dead agent's report, is late.
+const LATE: u64 = 1_500;
+
+pub struct World {
+    queue: Vec<(Timestamp, Report)>,
+    agent: Option<Agent>,
+    /// A report about an attempt that is over, to be sent again.
+    stale: Option<Report>,
+}
+
+struct Agent {
+    of: SpawnAgent,
+    born: Timestamp,
+    /// When it is gone, if nobody kills it. A hanging one never goes.
+    exit: Option<(Timestamp, Exit)>,
+    says: AgentExited,
+    ignores_term: bool,
+    /// It has to be gone by then.
+    deadline: Option<Timestamp>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self { queue: Vec::new(), agent: None, stale: None }
+    }
+
+    pub fn live_agents(&self) -> usize {
+        usize::from(self.agent.is_some())
+    }
+
+    /// The guard leaves nothing alive, and timers die with the process that had them.
+    pub fn die(&mut self) {
+        *self = World::new();
+    }
+
+    pub fn has_wait_timer(&self) -> bool {
+        self.queue.iter().any(|(_, r)| matches!(r, Report::TimerFired(t) if t.slot == TimerSlot::Wait))
+    }
+
+    pub fn start_timer(&mut self, now: Timestamp, timer: TimerId, when: When, rng: &mut Rng) {
+        let due = match when {
+            When::After(after) => now.plus(after),
+            When::At(at) => at.max(now),
+        };
+        // An executor may drop what is replaced, or may already have put it into the queue of inputs.
+        if rng.one_in(2) {
+            self.queue.retain(
+                |(_, r)| !matches!(r, Report::TimerFired(old) if old.slot == timer.slot && *old != timer),
+            );
+        }
+        if rng.one_in(8) {
+            let again = late(due, rng, 3_000);
+            self.queue.push((again, Report::TimerFired(timer.clone())));
+        }
+        let due = if rng.one_in(4) { late(due, rng, LATE) } else { due };
+        self.queue.push((due, Report::TimerFired(timer)));
+    }
+
+    /// Two agents at once are told by `Err`.
+    pub fn spawn(
+        &mut self,
+        now: Timestamp,
+        of: SpawnAgent,
+        bound: Option<Duration>,
+        rng: &mut Rng,
+    ) -> Result<(), String> {
+        if let Some(live) = &self.agent {
+            return Err(format!("{} is started while {} lives", of.iteration, live.of.iteration));
+        }
+        let deadline = bound.map(|bound| now.plus(bound + GRACE + Duration::from_millis(2 * LATE)));
+        let mut agent = Agent::new(now, of, rng);
+        agent.deadline = deadline;
+        self.script(&agent, rng);
+        if let Some((at, _)) = agent.exit {
+            self.queue.push((at, Report::AgentExited(Box::new(agent.exited(at)))));
+        }
+        self.agent = Some(agent);
+        Ok(())
+    }
+
+    fn script(&mut self, agent: &Agent, rng: &mut Rng) {
+        let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
+        if matches!(agent.exit, Some((_, Exit::Missing { .. } | Exit::NotStarted { .. }))) {
+            return;
+        }
+        let end = agent.exit.as_ref().map_or(agent.born.plus(Duration::from_secs(20)), |(at, _)| *at);
+        self.queue.push((agent.born, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid: 7 })));
+        let life = end.since(agent.born).as_millis() as u64;
+        let mut spoke = agent.born;
+        let mut told = 0.0;
+        let words = rng.below(4);
+        for word in 0..words {
+            let left = life - spoke.since(agent.born).as_millis() as u64;
+            let at = late(spoke, rng, left / (words - word));
+            if let Some(fell) = self.silence(agent, spoke, at) {
+                return self.queue.push(fell);
+            }
+            spoke = at;
+            if rng.one_in(2) {
+                let text = "working".to_owned();
+                self.queue
+                    .push((at, Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false })));
+            } else {
+                told += rng.fraction() * 0.4;
+                let usage = Usage { input: word, output: 1, ..Usage::default() };
+                let cost_usd = if rng.one_in(5) { None } else { Some(told) };
+                self.queue
+                    .push((at, Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd })));
+            }
+        }
+        let end = agent.exit.as_ref().map_or(spoke.plus(Duration::from_secs(3600)), |(at, _)| *at);
+        self.queue.extend(self.silence(agent, spoke, end));
+    }
+
+    fn silence(&self, agent: &Agent, spoke: Timestamp, next: Timestamp) -> Option<(Timestamp, Report)> {
+        let quiet = agent.of.silence_timeout?;
+        let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
+        (next > spoke.plus(quiet))
+            .then(|| (spoke.plus(quiet), Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet })))
+    }
+
+    pub fn kill(&mut self, now: Timestamp, grace: Duration, rng: &mut Rng) {
+        let Some(agent) = &mut self.agent else { return };
+        let (took, exit) = match agent.ignores_term || grace.is_zero() {
+            true => (grace, Exit::Signal(9)),
+            // It may use its grace to end well.
+            false => {
+                let took = Duration::from_millis(rng.below(grace.as_millis() as u64));
+                (took, if rng.one_in(2) { Exit::Code(0) } else { Exit::Signal(15) })
+            }
+        };
+        let end = now.plus(took);
+        if agent.exit.as_ref().is_some_and(|(at, _)| *at <= end) {
+            return;
+        }
+        agent.exit = Some((end, exit));
+        let report = Report::AgentExited(Box::new(agent.exited(end)));
+        self.queue.retain(|(at, r)| matches!(r, Report::TimerFired(_)) || (is_output(r) && *at <= end));
+        self.queue.push((late(end, rng, 50), report));
+    }
+
+    /// The earliest thing that happens.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.queue.iter().map(|(at, _)| *at).min()
+    }
+
+    /// Takes one thing that has happened by `now`, in the order of time.
+    pub fn pop(&mut self, now: Timestamp, rng: &mut Rng) -> Result<Option<Report>, String> {
+        if self.stale.is_some() && rng.one_in(8) {
+            return Ok(self.stale.take());
+        }
+        let Some(first) = (0..self.queue.len()).min_by_key(|i| self.queue[*i].0) else { return Ok(None) };
+        if self.queue[first].0 > now {
+            return Ok(None);
+        }
+        let (_, report) = self.queue.remove(first);
+        if let Report::AgentExited(_) = report
+            && let Some(agent) = self.agent.take()
+        {
+            self.queue.retain(|(_, r)| matches!(r, Report::TimerFired(_)));
+            self.stale = Some(report.clone());
+            if agent.deadline.is_some_and(|deadline| now > deadline.plus(Duration::from_millis(2 * LATE))) {
+                return Err(format!("attempt {} outlived its time", agent.of.attempt));
+            }
+        }
+        Ok(Some(report))
+    }
+}
+
+fn is_output(report: &Report) -> bool {
+    !matches!(report, Report::TimerFired(_) | Report::AgentExited(_))
+}
+
+fn late(due: Timestamp, rng: &mut Rng, by: u64) -> Timestamp {
+    due.plus(Duration::from_millis(rng.below(by + 1)))
+}
+
+impl Agent {
+    fn new(born: Timestamp, of: SpawnAgent, rng: &mut Rng) -> Self {
+        let life = Duration::from_millis(match rng.below(4) {
+            0 => rng.between(1, 50),
+            1 => rng.between(1, 1_000),
+            _ => rng.between(200, 5_000),
+        });
+        let message = || "no such file".to_owned();
+        let exit = match rng.below(40) {
+            0..=15 => Some(Exit::Code(0)),
+            16..=22 => Some(Exit::Code(rng.between(1, 255) as i32)),
+            23..=26 => Some(Exit::Signal(rng.pick(&[6, 9, 11, 15]))),
+            27 => Some(Exit::Missing { message: message() }),
+            28 => Some(Exit::NotStarted { message: message() }),
+            29 => Some(Exit::Lost { message: message() }),
+            _ => None,
+        };
+        let cost_usd = if rng.one_in(4) { Some(rng.fraction() * 0.6) } else { None };
+        let says = AgentExited {
+            iteration: of.iteration,
+            attempt: of.attempt,
+            exit: Exit::Code(0),
+            duration: Duration::ZERO,
+            // Whatever the exit: an agent may lie.
+            claims_complete: rng.one_in(9),
+            blocked: if rng.one_in(30) { Some("no key".into()) } else { None },
+            files: if rng.one_in(2) {
+                Some(FilesChanged { count: 2, paths: vec!["a".into()] })
+            } else {
+                None
+            },
+            output_bytes: rng.below(100),
+            leftovers: rng.below(2) as u32,
+            usage: Usage { input: rng.below(3), ..Usage::default() },
+            cost_usd,
+        };
+        let exit = exit.map(|exit| (born.plus(life), exit));
+        Self { of, born, exit, says, ignores_term: rng.one_in(3), deadline: None }
+    }
+
+    fn exited(&self, at: Timestamp) -> AgentExited {
+        let exit = self.exit.as_ref().map_or(Exit::Signal(9), |(_, exit)| exit.clone());
+        // A monotonic clock tells microseconds too.
+        let duration = at.since(self.born) + Duration::from_micros(at.as_millis() as u64 % 1_000);
+        AgentExited { exit, duration, ..self.says.clone() }
+    }
+}
