@@ -1,3 +1,4 @@
 //! The decisions of ralph, and nothing else: no clock, file, process, thread or randomness.
 
+pub mod duration;
 pub mod usage;
