@@ -8,8 +8,7 @@ use std::time::Duration;
 pub const MAX: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
 /// Largest unit first: parts have to be written in this order.
-const UNITS: [(&str, u64); 5] =
-    [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {

@@ -1,4 +1,22 @@
 //! The decisions of ralph, and nothing else: no clock, file, process, thread or randomness.
+//!
+//! Facts and time come in as arguments ([`input`]), work goes out as data ([`effect`]). What happened is told in one
+//! vocabulary ([`event`]): the journal stores it, `--json` prints it, every screen renders it. The [`engine`] is the only
+//! place that decides; its [`state`] changes only by applying events.
 
 pub mod duration;
+pub mod effect;
+pub mod engine;
+pub mod event;
+pub mod guard;
+pub mod ids;
+pub mod input;
+pub mod marker;
+pub mod plan;
+pub mod prompt;
+pub mod record;
+pub mod replay;
+pub mod state;
+pub mod stop;
+pub mod time;
 pub mod usage;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use ralph_core::plan;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
@@ -14,7 +15,7 @@ use super::value::Text;
 
 /// The command that does one iteration of work. A command line as text, or a mapping.
 #[derive(Debug, Clone, Default, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a command line or a mapping")]
 pub struct AgentDef {
     /// The command line, split into words as a shell would, but no shell runs. A program name is looked up on
     /// PATH, a path from the workspace.
@@ -42,7 +43,7 @@ pub enum PromptVia {
 
 /// The agent as ralph-orchestrator writes it. `agent` says the same in fewer words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
 pub struct CliDef {
     /// The agent's name, or `custom` for a command of your own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +77,7 @@ pub struct AgentSpec {
     pub program: String,
     pub args: Vec<String>,
     /// `None`: as the agent likes it.
-    pub prompt: Option<PromptVia>,
+    pub prompt: Option<plan::PromptVia>,
     pub env: BTreeMap<String, String>,
 }
 
@@ -85,7 +86,12 @@ impl AgentDef {
         let (program, rest) = self.command.as_ref()?.split()?;
         let args = rest.iter().cloned().chain(self.args.iter().map(|word| word.0.clone())).collect();
         let env = self.env.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
-        Some(AgentSpec { name: None, program, args, prompt: self.prompt, env })
+        let prompt = self.prompt.map(|via| match via {
+            PromptVia::Stdin => plan::PromptVia::Stdin,
+            PromptVia::Arg => plan::PromptVia::Arg { flag: None },
+            PromptVia::File => plan::PromptVia::File { flag: None },
+        });
+        Some(AgentSpec { name: None, program, args, prompt, env })
     }
 }
 
@@ -103,16 +109,14 @@ impl CliDef {
         };
         let mut args: Vec<String> = rest.to_vec();
         args.extend(self.args.iter().map(|word| word.0.clone()));
+        let flag = self.prompt_flag.as_ref().map(|word| word.0.clone());
         let prompt = match self.prompt_mode {
-            Some(PromptMode::Stdin) => Some(PromptVia::Stdin),
-            Some(PromptMode::Arg) => Some(PromptVia::Arg),
+            Some(PromptMode::Stdin) => Some(plan::PromptVia::Stdin),
+            // A named agent that is given no word about it gets the prompt the way it likes.
+            None if backend.is_some() && flag.is_none() => None,
             // That tool passes prompts as arguments unless told otherwise.
-            None if backend.is_none() || self.prompt_flag.is_some() => Some(PromptVia::Arg),
-            None => None,
+            Some(PromptMode::Arg) | None => Some(plan::PromptVia::Arg { flag }),
         };
-        if let (Some(flag), Some(PromptVia::Arg)) = (&self.prompt_flag, prompt) {
-            args.push(flag.0.clone());
-        }
         let name = backend.filter(|name| *name != program);
         Some(AgentSpec { name, program, args, prompt, env: BTreeMap::new() })
     }

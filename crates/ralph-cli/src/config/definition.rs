@@ -11,7 +11,7 @@ use super::value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
 
 /// What ralph runs, on which prompt, and when it stops.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
 #[schemars(title = "ralph definition")]
 pub struct Definition {
     /// The agent to run in each iteration: a command line such as `./my-agent.sh` or `claude`, or a mapping with
@@ -44,7 +44,7 @@ impl Default for Definition {
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
 pub struct EventLoop {
     /// Stop after this many iterations. `none` lifts the limit, as long as `max_runtime` holds.
     pub max_iterations: Limit<Count>,
@@ -98,7 +98,7 @@ impl Default for EventLoop {
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
 pub struct FailureBackoff {
     /// The wait after the first failure.
     pub initial: Timeout,

@@ -225,7 +225,7 @@ fn merge(base: &mut Node, over: Node) {
     }
 }
 
-fn take_at(root: &mut Node, path: &str) -> Option<Entry> {
+pub fn take_at(root: &mut Node, path: &str) -> Option<Entry> {
     match path.split_once('.') {
         None => root.take(path),
         Some((head, tail)) => {

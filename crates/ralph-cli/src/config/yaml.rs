@@ -94,6 +94,27 @@ impl Node {
         Self { span, value: Value::Scalar(Scalar { text: text.into(), plain }) }
     }
 
+    /// A tree for values that were not written anywhere.
+    pub fn from_json(value: &serde_json::Value, span: Span) -> Self {
+        use serde_json::Value as Json;
+        let value = match value {
+            Json::Object(fields) => Value::Map(
+                fields
+                    .iter()
+                    .map(|(key, value)| Entry {
+                        key: key.clone(),
+                        key_span: span,
+                        value: Self::from_json(value, span),
+                    })
+                    .collect(),
+            ),
+            Json::Array(items) => Value::List(items.iter().map(|item| Self::from_json(item, span)).collect()),
+            Json::String(text) => Value::Scalar(Scalar { text: text.clone(), plain: false }),
+            other => Value::Scalar(Scalar { text: other.to_string(), plain: true }),
+        };
+        Self { span, value }
+    }
+
     pub fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar(scalar) if scalar.meaning() == Meaning::Null)
     }

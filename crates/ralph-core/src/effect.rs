@@ -1,0 +1,45 @@
+//! Work to start. The engine hands these out; the executor starts them and never waits for them.
+
+use std::time::Duration;
+
+use crate::event::TimerId;
+use crate::ids::IterationNumber;
+use crate::prompt::Draft;
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    SpawnAgent(SpawnAgent),
+    /// TERM, the grace, KILL. No grace: KILL at once.
+    KillAgent {
+        grace: Duration,
+    },
+    /// A timer takes the place of an older one in the same slot.
+    StartTimer {
+        timer: TimerId,
+        when: When,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpawnAgent {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub prompt: Draft,
+    /// Report when the agent has printed nothing for this long.
+    pub silence_timeout: Option<Duration>,
+}
+
+/// Work is timed by a clock that stands still while the machine sleeps; waits end at a time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    After(Duration),
+    At(Timestamp),
+}
+
+/// What came of one input.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Step {
+    pub events: Vec<crate::event::Event>,
+    pub effects: Vec<Effect>,
+}

@@ -1,0 +1,99 @@
+//! What happens between iterations: judge the last one, then stop, pause, wait or start the next.
+
+use std::time::Duration;
+
+use super::Turn;
+use crate::effect::{Effect, SpawnAgent, When};
+use crate::event::{DelayReason, DelayStarted, Event, IterationFinished, IterationStarted, TimerSlot};
+use crate::guard::{Asked, Scope};
+use crate::prompt::Draft;
+use crate::state::Phase;
+use crate::stop::{StopKind, StopReason};
+
+impl Turn<'_> {
+    pub(super) fn decide(&mut self) {
+        if let Some(reason) = self.reason_to_stop() {
+            return self.stop(reason);
+        }
+        if self.state().phase == Phase::Paused {
+            return;
+        }
+        if self.state().pause_requested {
+            return self.emit(Event::RunPaused {});
+        }
+        match self.wait_before_next() {
+            Some((reason, wait)) => self.wait(reason, wait),
+            None => self.start_iteration(),
+        }
+    }
+
+    /// The fixed order: what the last iteration said, what a person asked, then the guards.
+    fn reason_to_stop(&self) -> Option<StopReason> {
+        let state = self.state();
+        let judged = state.unjudged.as_ref().and_then(|last| self.judge(last));
+        judged
+            .or_else(|| state.stop_request.as_ref().map(|request| StopReason::interrupted(request.by)))
+            .or_else(|| self.first_spent(Asked::BeforeIteration))
+    }
+
+    fn judge(&self, last: &IterationFinished) -> Option<StopReason> {
+        if let Some(why) = &last.blocked {
+            return Some(StopReason::new("blocked", StopKind::Blocked, why.clone()));
+        }
+        if last.claims_complete {
+            return Some(StopReason::new("complete", StopKind::Done, "the agent says the task is complete"));
+        }
+        if self.state().plan.once {
+            return Some(match last.outcome.is_failure() {
+                true => StopReason::new("once", StopKind::Failed, "the single pass failed"),
+                false => StopReason::new("once", StopKind::Done, "the single pass is done"),
+            });
+        }
+        last.outcome.is_failure().then(|| self.first_spent(Asked::AfterFailure)).flatten()
+    }
+
+    fn wait_before_next(&self) -> Option<(DelayReason, Duration)> {
+        let state = self.state();
+        let last = state.unjudged.as_ref()?;
+        let pace = &state.plan.pace;
+        if last.outcome.is_failure() {
+            let backoff = pace.failure_backoff.delay(state.consecutive_failures);
+            if backoff > pace.delay {
+                return Some((DelayReason::Failure, backoff));
+            }
+        }
+        (!pace.delay.is_zero()).then_some((DelayReason::Delay, pace.delay))
+    }
+
+    fn wait(&mut self, reason: DelayReason, wait: Duration) {
+        let until = self.now.plus(wait);
+        self.emit(Event::DelayStarted(DelayStarted { reason, until, wait }));
+        self.start_wait_timer();
+    }
+
+    pub(super) fn start_wait_timer(&mut self) {
+        let Phase::Waiting(waiting) = &self.state().phase else { return };
+        let (epoch, until) = (waiting.epoch, waiting.until);
+        self.start_timer(TimerSlot::Wait, epoch, When::At(until));
+    }
+
+    fn start_iteration(&mut self) {
+        let iteration = self.state().next_iteration();
+        let attempt = self.state().attempts.saturating_add(1);
+        self.emit(Event::IterationStarted(IterationStarted { iteration, attempt }));
+        let Some(epoch) = self.state().running().map(|running| running.epoch) else { return };
+        let guidance = self.state().guidance.clone();
+        if !guidance.is_empty() {
+            let count = u32::try_from(guidance.len()).unwrap_or(u32::MAX);
+            self.emit(Event::GuidanceDelivered { iteration, count });
+        }
+        let limits = &self.state().plan.limits;
+        let (timeout, silence_timeout) = (limits.iteration_timeout, limits.silence_timeout);
+        let prompt = Draft { iteration: Some(iteration), guidance };
+        self.effect(Effect::SpawnAgent(SpawnAgent { iteration, attempt, prompt, silence_timeout }));
+        if let Some(timeout) = timeout {
+            self.start_timer(TimerSlot::IterationTimeout, epoch, When::After(timeout));
+        }
+        self.start_alarms(Scope::Iteration, epoch);
+    }
+}

@@ -1,0 +1,286 @@
+//! The engine decides and does nothing else. An input goes in with the time; events and effects come out.
+//!
+//! Inside, a decision is an event that is applied at once, so that the next decision of the same turn stands on it. What
+//! to do between iterations ([`between`]) is a function of the state alone: it gives the same answer in the middle of a run
+//! and after a crash that lost the records behind the last finished iteration.
+
+mod between;
+mod iteration;
+
+use std::time::Duration;
+
+use crate::effect::{Effect, Step, When};
+use crate::event::{
+    AgentKilled, Event, KillCause, RunStarted, RunStopped, StopHow, StopRequest, TimerId, TimerSlot,
+};
+use crate::guard::{Asked, Guards, Scope};
+use crate::input::{Command, Input, Report};
+use crate::state::{Phase, RunState};
+use crate::stop::{StopKind, StopReason};
+use crate::time::Timestamp;
+
+/// Between TERM and KILL for an agent that has used up its time.
+pub const GRACE: Duration = Duration::from_secs(3);
+/// The same when ralph itself was told to end.
+pub const EXIT_GRACE: Duration = Duration::from_secs(1);
+
+pub struct Engine {
+    state: RunState,
+    guards: Guards,
+}
+
+impl Engine {
+    /// Begins a run.
+    pub fn start(now: Timestamp, started: RunStarted) -> (Engine, Step) {
+        let plan = started.plan.clone();
+        let event = Event::RunStarted(Box::new(started));
+        let Some(state) = RunState::first(&event, now) else {
+            unreachable!("the event above is the first one")
+        };
+        let mut engine = Engine { state, guards: Guards::of(&plan) };
+        let mut turn =
+            Turn { engine: &mut engine, now, step: Step { events: vec![event], effects: Vec::new() } };
+        turn.start_session_alarms();
+        turn.decide();
+        let step = turn.step;
+        (engine, step)
+    }
+
+    /// Goes on from a state that was rebuilt from a journal. The first input is `ResumeRun`.
+    pub fn from_state(state: RunState) -> Engine {
+        let guards = Guards::of(&state.plan);
+        Engine { state, guards }
+    }
+
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    pub fn guards(&self) -> &Guards {
+        &self.guards
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.state.phase == Phase::Stopped
+    }
+
+    pub fn handle(&mut self, now: Timestamp, input: Input) -> Step {
+        let mut turn = Turn { engine: self, now, step: Step::default() };
+        match input {
+            Input::Command(command) => turn.command(command),
+            Input::Report(report) => turn.report(report),
+        }
+        turn.step
+    }
+}
+
+/// One input being handled.
+struct Turn<'a> {
+    engine: &'a mut Engine,
+    now: Timestamp,
+    step: Step,
+}
+
+impl Turn<'_> {
+    fn state(&self) -> &RunState {
+        &self.engine.state
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.engine.state.apply(&event, self.now);
+        self.step.events.push(event);
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.step.effects.push(effect);
+    }
+
+    fn command(&mut self, command: Command) {
+        if let Command::ResumeRun(resumed) = command {
+            return self.resume(*resumed);
+        }
+        if self.state().phase == Phase::Stopped {
+            // Guidance for a run that has stopped waits for its resume; anything else comes too late.
+            if let Command::AddGuidance(guidance) = command {
+                self.emit(Event::GuidanceAdded(guidance));
+            }
+            return;
+        }
+        match command {
+            Command::StartRun(_) | Command::ResumeRun(_) => {}
+            Command::StopRun(request) => self.stop_requested(request),
+            Command::PauseRun => self.pause(),
+            Command::UnpauseRun => self.unpause(),
+            Command::AddGuidance(guidance) => {
+                self.emit(Event::GuidanceAdded(guidance));
+                // A person who speaks is not kept waiting.
+                if matches!(self.state().phase, Phase::Waiting(_)) {
+                    self.emit(Event::DelayEnded { early: true });
+                    self.decide();
+                }
+            }
+        }
+    }
+
+    fn report(&mut self, report: Report) {
+        match report {
+            Report::AgentSpawned(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::AgentSpawned(e))
+            }
+            Report::AgentSaid(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::AgentText(e))
+            }
+            Report::UsageUpdated(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::UsageUpdated(e));
+                if let Some(reason) = self.first_spent(Asked::OnUsage) {
+                    self.kill(KillCause::Guard(reason.key.into_owned()), GRACE);
+                }
+            }
+            Report::AgentFellSilent(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::AgentSilent(e));
+                self.kill(KillCause::Silence, GRACE);
+            }
+            Report::AgentExited(e) if self.is_current(e.iteration.0, e.attempt) => self.agent_exited(*e),
+            Report::TimerFired(timer) => self.timer_fired(timer),
+            Report::JournalFailed { message } => self.journal_failed(message),
+            // About an attempt that is over: it changes nothing.
+            Report::AgentSpawned(_)
+            | Report::AgentSaid(_)
+            | Report::UsageUpdated(_)
+            | Report::AgentFellSilent(_)
+            | Report::AgentExited(_) => {}
+        }
+    }
+
+    fn is_current(&self, iteration: u32, attempt: u32) -> bool {
+        self.state().running().is_some_and(|r| r.iteration.0 == iteration && r.attempt == attempt)
+    }
+
+    fn first_spent(&self, asked: Asked) -> Option<StopReason> {
+        self.engine.guards.first_spent(asked, &self.engine.state, self.now)
+    }
+
+    fn stop_requested(&mut self, request: StopRequest) {
+        let how = request.how;
+        self.emit(Event::StopRequested(request));
+        match (&self.state().phase, how) {
+            (Phase::Running(_), StopHow::AfterIteration) | (Phase::Stopped, _) => {}
+            (Phase::Running(_), StopHow::Terminate) => self.kill_again(EXIT_GRACE),
+            (Phase::Running(_), StopHow::Kill) => self.kill_again(Duration::ZERO),
+            (Phase::Waiting(_), _) => {
+                self.emit(Event::DelayEnded { early: true });
+                self.decide();
+            }
+            (Phase::Ready | Phase::Paused, _) => self.decide(),
+        }
+    }
+
+    fn pause(&mut self) {
+        if self.state().pause_requested {
+            return;
+        }
+        self.emit(Event::PauseRequested {});
+        if matches!(self.state().phase, Phase::Waiting(_)) {
+            self.emit(Event::DelayEnded { early: true });
+            self.decide();
+        }
+    }
+
+    fn unpause(&mut self) {
+        if !self.state().pause_requested {
+            return;
+        }
+        self.emit(Event::UnpauseRequested {});
+        if self.state().phase == Phase::Paused {
+            self.emit(Event::RunUnpaused {});
+            self.decide();
+        }
+    }
+
+    fn timer_fired(&mut self, timer: TimerId) {
+        let running =
+            self.state().running().filter(|r| r.epoch == timer.epoch && r.killed.is_none()).is_some();
+        let session = self.state().session.epoch == timer.epoch && self.state().phase != Phase::Stopped;
+        let waiting = matches!(&self.state().phase, Phase::Waiting(w) if w.epoch == timer.epoch);
+        match timer.slot.clone() {
+            TimerSlot::IterationTimeout if running => {
+                self.emit(Event::TimerFired(timer));
+                self.kill(KillCause::Timeout, GRACE);
+            }
+            TimerSlot::Wait if waiting => {
+                self.emit(Event::TimerFired(timer));
+                self.emit(Event::DelayEnded { early: false });
+                self.decide();
+            }
+            TimerSlot::Guard(key) if running || session => {
+                let Some(reason) = self.engine.guards.stop_by_key(&key, &self.engine.state) else { return };
+                self.emit(Event::TimerFired(timer));
+                if self.state().running().is_some() {
+                    self.kill(KillCause::Guard(key), GRACE);
+                } else {
+                    self.stop(reason);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Orders the end of the running agent, once.
+    fn kill(&mut self, why: KillCause, grace: Duration) {
+        let Some(running) = self.state().running() else { return };
+        if running.killed.is_none() {
+            let iteration = running.iteration;
+            self.emit(Event::AgentKilled(AgentKilled { iteration, why, grace }));
+            self.effect(Effect::KillAgent { grace });
+        }
+    }
+
+    /// A request to end now counts even while an earlier kill is still being polite.
+    fn kill_again(&mut self, grace: Duration) {
+        let Some(running) = self.state().running() else { return };
+        let why = if running.killed.is_some() { KillCause::Escalated } else { KillCause::Stop };
+        let iteration = running.iteration;
+        self.emit(Event::AgentKilled(AgentKilled { iteration, why, grace }));
+        self.effect(Effect::KillAgent { grace });
+    }
+
+    /// The driver has already ended the agent: without a journal nothing may go on.
+    fn journal_failed(&mut self, message: String) {
+        if self.state().phase == Phase::Stopped {
+            return;
+        }
+        self.emit(Event::JournalFailed { message: message.clone() });
+        self.interrupt_running(crate::event::InterruptCause::Stop, self.now);
+        self.stop(StopReason::new("journal_error", StopKind::Failed, message));
+    }
+
+    fn start_session_alarms(&mut self) {
+        let epoch = self.state().session.epoch;
+        self.start_alarms(Scope::Session, epoch);
+    }
+
+    fn start_alarms(&mut self, scope: Scope, epoch: u64) {
+        let alarms: Vec<_> = self.engine.guards.alarms(scope, &self.engine.state, self.now).collect();
+        for (key, when) in alarms {
+            self.start_timer(TimerSlot::Guard(key.to_owned()), epoch, when);
+        }
+    }
+
+    fn start_timer(&mut self, slot: TimerSlot, epoch: u64, when: When) {
+        self.effect(Effect::StartTimer { timer: TimerId { slot, epoch }, when });
+    }
+
+    fn stop(&mut self, reason: StopReason) {
+        let state = self.state();
+        let stopped = RunStopped {
+            reason: reason.key.into_owned(),
+            kind: reason.kind,
+            exit_code: reason.exit_code,
+            message: reason.message,
+            iterations: state.iterations_finished,
+            cost_usd: state.cost_now(),
+            duration: state.runtime,
+        };
+        self.emit(Event::RunStopped(stopped));
+    }
+}

@@ -1,0 +1,45 @@
+//! What comes into the engine: a person or the API asks (Command), the shell saw something (Report).
+
+use crate::event::{
+    AgentExited, AgentSilent, AgentSpawned, AgentText, Guidance, RunResumed, RunStarted, StopRequest,
+    TimerId, UsageUpdated,
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    Command(Command),
+    Report(Report),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    StartRun(Box<RunStarted>),
+    ResumeRun(Box<RunResumed>),
+    StopRun(StopRequest),
+    PauseRun,
+    UnpauseRun,
+    AddGuidance(Guidance),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    AgentSpawned(AgentSpawned),
+    AgentSaid(AgentText),
+    UsageUpdated(UsageUpdated),
+    AgentFellSilent(AgentSilent),
+    AgentExited(Box<AgentExited>),
+    TimerFired(TimerId),
+    JournalFailed { message: String },
+}
+
+impl From<Command> for Input {
+    fn from(command: Command) -> Self {
+        Input::Command(command)
+    }
+}
+
+impl From<Report> for Input {
+    fn from(report: Report) -> Self {
+        Input::Report(report)
+    }
+}

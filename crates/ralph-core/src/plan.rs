@@ -1,0 +1,176 @@
+//! The plan: a loop's definition with every default filled in. It is stored whole in `run.started`, so a resumed run needs
+//! nothing else to know what it is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::millis;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What the run is called: the folder of a RALPH.md, or the workspace's.
+    pub name: String,
+    pub workspace: PathBuf,
+    /// The definition file this came from, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<PathBuf>,
+    pub task: Task,
+    pub agent: AgentPlan,
+    pub limits: Limits,
+    pub pace: Pace,
+    pub signals: SignalPlan,
+    /// One pass instead of a loop.
+    pub once: bool,
+    /// Whether background processes of a finished agent are ended.
+    pub kill_leftovers: bool,
+    /// Also write what each iteration printed into this folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_dir: Option<PathBuf>,
+}
+
+/// Where the task's text comes from. Files are read again before every iteration, so they can be edited during a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    Text(String),
+    File(PathBuf),
+    /// The body of a RALPH.md. It is sent as written, without ralph's own rules around it.
+    RalphMd(PathBuf),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentPlan {
+    pub program: String,
+    pub args: Vec<String>,
+    pub prompt: PromptVia,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// How the prompt reaches the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptVia {
+    Stdin,
+    /// As the last argument, behind a flag where the agent wants one.
+    Arg {
+        flag: Option<String>,
+    },
+    /// As the last argument: the path of a file that holds it, behind a flag where the agent wants one.
+    File {
+        flag: Option<String>,
+    },
+}
+
+/// What ends a run. Totals over all resumes. `None` means not limited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    pub max_iterations: Option<u32>,
+    #[serde(rename = "max_runtime_ms", with = "millis::option")]
+    pub max_runtime: Option<Duration>,
+    #[serde(rename = "max_wall_time_ms", with = "millis")]
+    pub max_wall_time: Duration,
+    pub max_cost_usd: Option<f64>,
+    pub max_consecutive_failures: u32,
+    pub stop_on_error: bool,
+    #[serde(rename = "iteration_timeout_ms", with = "millis::option")]
+    pub iteration_timeout: Option<Duration>,
+    #[serde(rename = "silence_timeout_ms", with = "millis::option")]
+    pub silence_timeout: Option<Duration>,
+    /// How often one iteration is started again after crashes of ralph itself before it counts as failed.
+    pub max_attempts: u32,
+}
+
+/// Waits between iterations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    #[serde(rename = "delay_ms", with = "millis")]
+    pub delay: Duration,
+    pub failure_backoff: Backoff,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Backoff {
+    #[serde(rename = "initial_ms", with = "millis")]
+    pub initial: Duration,
+    pub factor: f64,
+    #[serde(rename = "max_ms", with = "millis")]
+    pub max: Duration,
+}
+
+/// What the agent may say to ralph beyond the built-in markers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalPlan {
+    /// A line that means "complete", beside `<ralph>COMPLETE</ralph>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_promise: Option<String>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_iterations: Some(100),
+            max_runtime: Some(Duration::from_secs(4 * 3600)),
+            max_wall_time: Duration::from_secs(7 * 24 * 3600),
+            max_cost_usd: None,
+            max_consecutive_failures: 5,
+            stop_on_error: false,
+            iteration_timeout: Some(Duration::from_secs(2 * 3600)),
+            silence_timeout: None,
+            max_attempts: 3,
+        }
+    }
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { initial: Duration::from_secs(1), factor: 2.0, max: Duration::from_secs(60) }
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { delay: Duration::ZERO, failure_backoff: Backoff::default() }
+    }
+}
+
+impl Backoff {
+    /// The wait before the try that follows the `streak`th failure in a row, counted from 1.
+    pub fn delay(&self, streak: u32) -> Duration {
+        let factor = if self.factor.is_finite() { self.factor.max(1.0) } else { 1.0 };
+        let grown = self.initial.as_secs_f64()
+            * factor.powi(i32::try_from(streak.saturating_sub(1)).unwrap_or(i32::MAX));
+        // Compared before it is converted: a long streak grows past what a Duration holds.
+        if grown >= self.max.as_secs_f64() { self.max } else { Duration::from_secs_f64(grown) }
+    }
+}
+
+impl Task {
+    /// Whether ralph adds its own rules around the text.
+    pub fn gets_rules(&self) -> bool {
+        !matches!(self, Task::RalphMd(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backoff_doubles_up_to_its_maximum_and_never_overflows() {
+        let backoff = Backoff::default();
+        let secs = |streak| backoff.delay(streak).as_secs();
+        assert_eq!([secs(1), secs(2), secs(3), secs(6), secs(7)], [1, 2, 4, 32, 60]);
+        assert_eq!(secs(2000), 60);
+        assert_eq!(secs(u32::MAX), 60);
+    }
+
+    #[test]
+    fn a_nonsensical_factor_does_not_shrink_the_wait() {
+        let backoff = Backoff { factor: f64::NAN, ..Backoff::default() };
+        assert_eq!(backoff.delay(5), Duration::from_secs(1));
+    }
+}

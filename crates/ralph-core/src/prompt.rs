@@ -1,0 +1,51 @@
+//! What the agent is told. The task is the user's; what ralph adds is short and never shows a marker alone on a line, so
+//! that an agent which echoes its prompt claims nothing.
+
+use crate::ids::IterationNumber;
+use crate::plan::Plan;
+
+/// What goes into the prompt of one iteration beside the task's text, which the executor reads when it is needed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Draft {
+    pub iteration: Option<IterationNumber>,
+    pub guidance: Vec<String>,
+}
+
+/// The whole prompt. `task` is the text of the plan's task as it is on disk now.
+pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
+    let mut out = String::with_capacity(task.len() + 1024);
+    let rules = plan.task.gets_rules();
+    if rules {
+        out.push_str("## Task\n\n");
+    }
+    out.push_str(task.trim());
+    if !draft.guidance.is_empty() {
+        out.push_str("\n\n## Guidance from the person in charge\n");
+        for text in &draft.guidance {
+            // A continuation line is indented, so guidance can not pass for another section.
+            out.push_str(&format!("\n- {}", text.trim().replace('\n', "\n  ")));
+        }
+    }
+    if rules {
+        out.push_str("\n\n");
+        out.push_str(&rules_text(plan, draft));
+    }
+    out
+}
+
+fn rules_text(plan: &Plan, draft: &Draft) -> String {
+    let promise = match &plan.signals.completion_promise {
+        Some(promise) => format!("`{}`", promise.trim()),
+        None => "`<ralph>COMPLETE</ralph>`".to_owned(),
+    };
+    let number = draft.iteration.map_or(String::new(), |n| format!(" This is iteration {n}."));
+    format!(
+        "## Rules of this loop\n\n\
+         You are run again and again on this task, each time with a fresh context.{number} Nothing you remember survives \
+         but the files in the workspace: look at their state first, do the next useful piece of work, check it, and leave \
+         the workspace in a good state.\n\n\
+         - When the whole task is done and checked, end your answer with {promise} on a line of its own. Do not print it \
+         otherwise, not even to talk about it.\n\
+         - If you can not go on without a person, end your answer with `<ralph>BLOCKED: reason</ralph>` on a line of its own.\n"
+    )
+}

@@ -1,0 +1,90 @@
+//! From records back to a run: its state, and the proof that its decisions follow from its inputs.
+
+use std::collections::VecDeque;
+
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::Seq;
+use crate::record::Record;
+use crate::state::RunState;
+
+/// Folds a journal into the state it describes. Nothing if it does not begin with `run.started`.
+pub fn fold<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<RunState> {
+    let mut folder = Folder::default();
+    for record in records {
+        folder.push(record);
+    }
+    folder.state
+}
+
+/// The same, one record at a time.
+#[derive(Default)]
+pub struct Folder {
+    pub state: Option<RunState>,
+}
+
+impl Folder {
+    pub fn push(&mut self, record: &Record) {
+        match &mut self.state {
+            Some(state) => state.apply(&record.event, record.at),
+            None => self.state = RunState::first(&record.event, record.at),
+        }
+    }
+}
+
+/// A place where a fresh engine, fed with the recorded inputs, decides differently.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    pub seq: Seq,
+    pub recorded: Event,
+    pub decided: Option<Event>,
+}
+
+/// Feeds the recorded inputs to a fresh engine, and compares what it decides with what is recorded. Stops at the first
+/// difference, since everything after it stands on another state.
+#[derive(Default)]
+pub struct Verifier {
+    engine: Option<Engine>,
+    /// What the records themselves say the state is.
+    folded: Folder,
+    expected: VecDeque<Event>,
+    pub inputs: u64,
+    pub decisions: u64,
+}
+
+impl Verifier {
+    pub fn push(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+        // A crash may have cut the decisions behind the last input. The run then went on from what was kept.
+        if matches!(record.event, Event::RunResumed(_)) && !self.expected.is_empty() {
+            self.expected.clear();
+            self.engine = self.folded.state.clone().map(Engine::from_state);
+        }
+        if self.expected.is_empty() {
+            self.feed(record);
+        }
+        let decided = self.expected.pop_front();
+        if decided.as_ref() != Some(&record.event) {
+            return Err(Box::new(Difference { seq: record.seq, recorded: record.event.clone(), decided }));
+        }
+        match record.event.input() {
+            Some(_) => self.inputs += 1,
+            None => self.decisions += 1,
+        }
+        self.folded.push(record);
+        Ok(())
+    }
+
+    fn feed(&mut self, record: &Record) {
+        let Some(input) = record.event.input() else { return };
+        let step = match (&mut self.engine, &record.event) {
+            (None, Event::RunStarted(started)) => {
+                let (engine, step) = Engine::start(record.at, (**started).clone());
+                self.engine = Some(engine);
+                step
+            }
+            (Some(engine), _) => engine.handle(record.at, input),
+            (None, _) => return,
+        };
+        self.expected = step.events.into();
+    }
+}
