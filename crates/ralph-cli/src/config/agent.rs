@@ -131,15 +131,19 @@ impl CommandLine {
         if text.contains('\0') {
             return Err("a command can not hold a NUL byte".to_owned());
         }
-        let words = shell_words::split(text)
-            .map_err(|_| "a quote is not closed\na quote that is meant as itself is written \\\" or \\'".to_owned())?;
+        let words = shell_words::split(text).map_err(|_| {
+            "a quote is not closed\na quote that is meant as itself is written \\\" or \\'".to_owned()
+        })?;
         let Some(first) = words.first().filter(|word| !word.trim().is_empty()) else {
             return Err("expected a command\nwrite the program to run, such as ./my-agent.sh".to_owned());
         };
         if let Some((name, value)) = first.split_once('=').filter(|(name, _)| is_variable(name)) {
-            let then = shell_words::join(words.iter().skip(1).skip_while(|word| {
-                word.split_once('=').is_some_and(|(name, _)| is_variable(name))
-            }));
+            let then = shell_words::join(
+                words
+                    .iter()
+                    .skip(1)
+                    .skip_while(|word| word.split_once('=').is_some_and(|(name, _)| is_variable(name))),
+            );
             let then = if then.is_empty() { "…".to_owned() } else { then };
             return Err(format!(
                 "{} is not a program, and no shell reads this line\n\

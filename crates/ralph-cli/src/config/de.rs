@@ -77,7 +77,12 @@ impl de::Error for Error {
 
     /// What was found is added by the reader, which knows how it was written.
     fn invalid_type(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(format!("expected {expected}"))
+        Self::new(match expected.to_string().as_str() {
+            // serde's words for these two.
+            "a map" => "expected a mapping".to_owned(),
+            "a sequence" => "expected a list".to_owned(),
+            expected => format!("expected {expected}"),
+        })
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
@@ -85,7 +90,10 @@ impl de::Error for Error {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self { help: Some(suggest(variant, expected)), ..Self::new(format!("unknown value {}", quote(variant))) }
+        Self {
+            help: Some(suggest(variant, expected)),
+            ..Self::new(format!("unknown value {}", quote(variant)))
+        }
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
@@ -180,11 +188,12 @@ impl<'de> de::Deserializer<'de> for Reader<'de> {
         }
     }
 
-    /// An empty section is as if absent.
+    /// An empty section is as if absent. A list is none, even where serde would take it for one.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.node.is_null() {
-            true => visitor.visit_map(Fields { entries: [].iter(), value: None }),
-            false => self.deserialize_any(visitor),
+        match &self.node.value {
+            Value::List(_) => Err(self.explain(de::Error::invalid_type(Unexpected::Seq, &visitor))),
+            _ if self.node.is_null() => visitor.visit_map(Fields { entries: [].iter(), value: None }),
+            _ => self.deserialize_any(visitor),
         }
     }
 

@@ -14,25 +14,18 @@ const MAX_SHOWN: usize = 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     pub title: String,
-    pub place: Option<Place>,
-    /// Stands beside the caret.
-    pub label: Option<String>,
+    pub place: Option<Box<Place>>,
     pub notes: Vec<String>,
     pub help: Vec<String>,
 }
 
 impl Diagnostic {
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), place: None, label: None, notes: Vec::new(), help: Vec::new() }
+        Self { title: title.into(), place: None, notes: Vec::new(), help: Vec::new() }
     }
 
     pub fn at(mut self, place: Place) -> Self {
-        self.place = Some(place);
-        self
-    }
-
-    pub fn label(mut self, text: impl Into<String>) -> Self {
-        self.label = Some(text.into());
+        self.place = Some(Box::new(place));
         self
     }
 
@@ -55,7 +48,7 @@ impl Diagnostic {
                     let origin = Origin::path(visible(&place.name)).line(place.line);
                     group.element(origin.char_column(place.column))
                 }
-                false => group.element(self.snippet(place)),
+                false => group.element(snippet(place)),
             };
         }
         for note in &self.notes {
@@ -66,18 +59,15 @@ impl Diagnostic {
         }
         renderer.render(&[group])
     }
+}
 
-    fn snippet(&self, place: &Place) -> Snippet<'static, annotate_snippets::Annotation<'static>> {
-        let mut mark = AnnotationKind::Primary.span(place.range.clone());
-        if let Some(label) = &self.label {
-            mark = mark.label(visible(label));
-        }
-        let name = match place.layer {
-            Layer::UserConfig | Layer::File => visible(&place.name),
-            Layer::Set | Layer::Flag => "command line".to_owned(),
-        };
-        Snippet::source(place.text.clone()).line_start(place.line).path(name).annotation(mark)
-    }
+fn snippet(place: &Place) -> Snippet<'static, annotate_snippets::Annotation<'static>> {
+    let mark = AnnotationKind::Primary.span(place.range.clone());
+    let name = match place.layer {
+        Layer::UserConfig | Layer::File => visible(&place.name),
+        Layer::Set | Layer::Flag => "command line".to_owned(),
+    };
+    Snippet::source(place.text.clone()).line_start(place.line).path(name).annotation(mark)
 }
 
 /// A definition that can not be used. Nothing was started: exit code 2.
@@ -112,8 +102,8 @@ impl From<Diagnostic> for ConfigError {
     }
 }
 
-/// `None` when there is nothing to complain about.
 impl ConfigError {
+    /// `None` when there is nothing to complain about.
     pub fn from_all(diagnostics: Vec<Diagnostic>) -> Option<Self> {
         (!diagnostics.is_empty()).then_some(Self { diagnostics })
     }

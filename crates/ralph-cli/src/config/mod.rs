@@ -155,7 +155,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     if let Some(path) = sources.env.user_config() {
         reader.user_config(&path)?;
     }
-    let body = match &target {
+    let file = match &target {
         Some(target) => reader.file(target)?,
         None => None,
     };
@@ -171,10 +171,15 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let definition: Definition =
         de::from_node(&settings.root).map_err(|error| error.into_diagnostic(&settings.map))?;
     let mut found = layers::still_exclusive(&settings.map, &settings.root);
-    let agent = validate::agent(&settings, &definition).map_err(|one| found.push(one)).ok();
+    let agent = validate::agent(&settings, &definition);
+    let agent = agent.map_err(|one| found.push(explain_no_settings(one, file.as_ref()))).ok();
     let enforceable = agent.as_ref().is_some_and(sources.cost_enforceable);
     found.extend(validate::bounds(&settings, &definition.event_loop, enforceable));
-    let place = TaskPlace { workspace: &workspace, target: target.as_ref(), body: body.as_deref() };
+    let place = TaskPlace {
+        workspace: &workspace,
+        target: target.as_ref(),
+        body: file.as_ref().map(|md| md.body.as_str()),
+    };
     let task = place.task(&settings, &definition).map_err(|one| found.push(one)).ok();
     match (agent, task, ConfigError::from_all(found)) {
         (Some(agent), Some(task), None) => Ok(Loaded {
@@ -214,8 +219,8 @@ impl LayerReader {
         }
     }
 
-    /// The definition file. Gives the body of a RALPH.md.
-    fn file(&mut self, target: &Target) -> Result<Option<String>, ConfigError> {
+    /// The definition file. Gives the parts of a RALPH.md.
+    fn file(&mut self, target: &Target) -> Result<Option<RalphMd>, ConfigError> {
         let shown = target.shown.as_str();
         let bytes = read_file(&target.path).map_err(|error| unreadable(shown, &error))?;
         match target.kind {
@@ -227,10 +232,10 @@ impl LayerReader {
             }
             Kind::RalphMd => {
                 let parts = parse_ralph_md(&bytes, Path::new(shown))?;
-                if let Some(range) = parts.frontmatter {
-                    self.yaml(Layer::File, shown, parts.text, range)?;
+                if let Some(range) = parts.frontmatter.clone() {
+                    self.yaml(Layer::File, shown, parts.text.clone(), range)?;
                 }
-                Ok(Some(parts.body))
+                Ok(Some(parts))
             }
         }
     }
@@ -291,6 +296,15 @@ fn check_layer(map: &SourceMap, tree: &mut Node) -> Vec<Diagnostic> {
     found
 }
 
+/// A RALPH.md whose settings were not seen as such is easily taken for one that has them.
+fn explain_no_settings(found: Diagnostic, file: Option<&RalphMd>) -> Diagnostic {
+    match file {
+        Some(md) if md.frontmatter.is_none() && md.text.lines().any(|line| line.trim_end() == "---") => found
+            .note("RALPH.md has no settings: they stand between two `---` lines, and the first is line 1"),
+        _ => found,
+    }
+}
+
 /// Where the task may come from.
 struct TaskPlace<'a> {
     workspace: &'a Path,
@@ -347,7 +361,9 @@ impl TaskPlace<'_> {
     fn no_prompt(&self) -> Diagnostic {
         let help = match self.body {
             Some(_) => "write the task below the second `---` line, or give one with `-p` or `-f`",
-            None => "give the task with `-p` or `-f`, with `prompt` or `prompt_file` in the definition, or in PROMPT.md",
+            None => {
+                "give the task with `-p` or `-f`, with `prompt` or `prompt_file` in the definition, or in PROMPT.md"
+            }
         };
         Diagnostic::new("there is no prompt").help(help)
     }

@@ -55,11 +55,7 @@ fn pace(from: &EventLoop) -> Pace {
     let backoff = &from.failure_backoff;
     Pace {
         delay: from.delay.0,
-        failure_backoff: Backoff {
-            initial: backoff.initial.0,
-            factor: backoff.factor.0,
-            max: backoff.max.0,
-        },
+        failure_backoff: Backoff { initial: backoff.initial.0, factor: backoff.factor.0, max: backoff.max.0 },
     }
 }
 

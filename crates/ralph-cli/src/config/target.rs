@@ -86,7 +86,8 @@ fn file(path: &Path, shown: &str) -> Result<Target, ConfigError> {
         Some("md") => Kind::RalphMd,
         _ => {
             let title = format!("{} is not a definition", quote(shown));
-            let found = Diagnostic::new(title).note("a definition is a RALPH.md, or a file that ends in .yml or .yaml");
+            let found = Diagnostic::new(title)
+                .note("a definition is a RALPH.md, or a file that ends in .yml or .yaml");
             return Err(found.help(format!("use `-f {shown}` if it holds the prompt")).into());
         }
     };

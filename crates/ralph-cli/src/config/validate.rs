@@ -6,6 +6,9 @@ use super::diagnostic::Diagnostic;
 use super::source::SourceMap;
 use super::yaml::Node;
 
+const ITERATIONS: &str = "event_loop.max_iterations";
+const RUNTIME: &str = "event_loop.max_runtime";
+
 /// All settings, with their places.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -69,24 +72,24 @@ fn cli_agent(settings: &Settings, cli: &CliDef) -> Result<AgentSpec, Diagnostic>
 pub fn bounds(settings: &Settings, limits: &EventLoop, cost_enforceable: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let cost = limits.max_cost_usd.get().is_some();
-    let runtime = limits.max_runtime.get().is_some();
-    let iterations = limits.max_iterations.get().is_some();
-    if !iterations && !runtime && !(cost && cost_enforceable) {
-        let path = "event_loop.max_iterations";
-        let mut one = settings
-            .at(path, "`max_iterations: none` needs another limit, and there is none")
-            .note(format!("`max_runtime: none` comes from {}", settings.origin("event_loop.max_runtime")));
-        if cost {
+    if limits.max_iterations.get().is_none() && limits.max_runtime.get().is_none() {
+        let (path, message, other) = match cost && cost_enforceable {
+            false => {
+                (ITERATIONS, "`max_iterations: none` needs another limit, and there is none", "max_runtime")
+            }
+            // The cost alone bounds the iterations, not the time that one of them may take.
+            true => (
+                RUNTIME,
+                "`max_runtime: none` is possible only while `max_iterations` holds",
+                "max_iterations",
+            ),
+        };
+        let origin = settings.origin(&format!("event_loop.{other}"));
+        let mut one = settings.at(path, message).note(format!("`{other}: none` comes from {origin}"));
+        if cost && !cost_enforceable {
             one = one.note("`max_cost_usd` can not be enforced: this agent does not report what it costs");
         }
-        found.push(one.help("limit `event_loop.max_iterations` or `event_loop.max_runtime`"));
-    } else if !runtime && !iterations {
-        found.push(
-            settings
-                .at("event_loop.max_runtime", "`max_runtime: none` is possible only while `max_iterations` holds")
-                .note(format!("`max_iterations: none` comes from {}", settings.origin("event_loop.max_iterations")))
-                .help("limit `event_loop.max_iterations` or `event_loop.max_runtime`"),
-        );
+        found.push(one.help(format!("limit `{ITERATIONS}` or `{RUNTIME}`")));
     }
     let backoff = &limits.failure_backoff;
     if backoff.initial.0 > backoff.max.0 {

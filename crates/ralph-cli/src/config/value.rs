@@ -12,8 +12,9 @@ use serde::{Serialize, Serializer};
 
 /// A setting that is written as a number or as a word.
 trait Quantity: Sized {
-    const EXPECTED: &'static str;
     const SCHEMA_NAME: &'static str;
+    /// Completes "expected …".
+    fn expected() -> String;
     fn from_float(value: f64) -> Result<Self, String>;
     fn from_int(value: i64) -> Result<Self, String> {
         Self::from_float(value as f64)
@@ -30,7 +31,7 @@ impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::EXPECTED)
+        f.write_str(&T::expected())
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
@@ -45,6 +46,10 @@ impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {
         match T::from_text(text) {
             Some(out) => out.map_err(E::custom),
             None if text == "none" => Err(E::custom("can not be `none`")),
+            // Only quotes make a number text.
+            None if text.parse::<f64>().is_ok() => {
+                Err(E::custom(format!("expected {}\nremove the quotes", T::expected())))
+            }
             None => Err(E::invalid_type(de::Unexpected::Str(text), &self)),
         }
     }
@@ -89,8 +94,11 @@ impl<T: Copy> Limit<T> {
 }
 
 impl<T: Quantity> Quantity for Limit<T> {
-    const EXPECTED: &'static str = T::EXPECTED;
     const SCHEMA_NAME: &'static str = T::SCHEMA_NAME;
+
+    fn expected() -> String {
+        format!("{}, or `none`", T::expected())
+    }
 
     fn from_float(value: f64) -> Result<Self, String> {
         T::from_float(value).map(Self::At).map_err(with_none)
@@ -115,10 +123,11 @@ impl<T: Quantity> Quantity for Limit<T> {
     }
 }
 
+/// A value out of range may be meant as "no limit".
 fn with_none(message: String) -> String {
-    match message.contains('\n') {
-        true => message,
-        false => format!("{message}\nwrite `none` to lift this limit"),
+    match message.starts_with("must ") {
+        true => format!("{message}\nwrite `none` to lift this limit"),
+        false => message,
     }
 }
 
@@ -157,11 +166,14 @@ pub struct Count(pub u32);
 quantity!(Count);
 
 impl Quantity for Count {
-    const EXPECTED: &'static str = "a whole number of at least 1";
     const SCHEMA_NAME: &'static str = "Count";
 
+    fn expected() -> String {
+        "a whole number of at least 1".to_owned()
+    }
+
     fn from_float(_: f64) -> Result<Self, String> {
-        Err("expected a whole number of at least 1".to_owned())
+        Err(format!("expected {}", Self::expected()))
     }
 
     fn from_int(value: i64) -> Result<Self, String> {
@@ -185,8 +197,11 @@ pub struct Usd(pub f64);
 quantity!(Usd);
 
 impl Quantity for Usd {
-    const EXPECTED: &'static str = "an amount of US dollars";
     const SCHEMA_NAME: &'static str = "Usd";
+
+    fn expected() -> String {
+        "an amount of US dollars".to_owned()
+    }
 
     fn from_float(value: f64) -> Result<Self, String> {
         match value.is_finite() && value > 0.0 {
@@ -208,8 +223,11 @@ pub struct Factor(pub f64);
 quantity!(Factor);
 
 impl Quantity for Factor {
-    const EXPECTED: &'static str = "a number of at least 1";
     const SCHEMA_NAME: &'static str = "Factor";
+
+    fn expected() -> String {
+        "a number of at least 1".to_owned()
+    }
 
     fn from_float(value: f64) -> Result<Self, String> {
         match value.is_finite() && value >= 1.0 {
@@ -223,7 +241,7 @@ impl Quantity for Factor {
     }
 }
 
-const DURATION_EXPECTED: &str = "a duration such as 30s, 5m, 1h30m, or a number of seconds";
+const DURATION_EXPECTED: &str = "a duration such as 30s, 1h30m or a number of seconds";
 
 fn duration_schema(least: &str) -> Schema {
     json_schema!({
@@ -252,8 +270,11 @@ impl Timeout {
 }
 
 impl Quantity for Timeout {
-    const EXPECTED: &'static str = DURATION_EXPECTED;
     const SCHEMA_NAME: &'static str = "Timeout";
+
+    fn expected() -> String {
+        DURATION_EXPECTED.to_owned()
+    }
 
     fn from_float(value: f64) -> Result<Self, String> {
         Self::check(duration::from_seconds(value))
@@ -275,8 +296,11 @@ pub struct Delay(pub Duration);
 quantity!(Delay);
 
 impl Quantity for Delay {
-    const EXPECTED: &'static str = DURATION_EXPECTED;
     const SCHEMA_NAME: &'static str = "Delay";
+
+    fn expected() -> String {
+        DURATION_EXPECTED.to_owned()
+    }
 
     fn from_float(value: f64) -> Result<Self, String> {
         duration::from_seconds(value).map(Self).map_err(|error| error.to_string())

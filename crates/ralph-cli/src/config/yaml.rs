@@ -70,7 +70,10 @@ impl Scalar {
 fn number(text: &str) -> Option<Meaning<'static>> {
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix) {
-            return i64::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with(['+', '-'])).map(Meaning::Int);
+            return i64::from_str_radix(digits, radix)
+                .ok()
+                .filter(|_| !digits.starts_with(['+', '-']))
+                .map(Meaning::Int);
         }
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -211,8 +214,18 @@ impl Problem {
 }
 
 enum Frame {
-    List { span: Span, anchor: usize, items: Vec<Node> },
-    Map { span: Span, anchor: usize, entries: Vec<Entry>, key: Option<(String, Span)>, seen: HashMap<String, Span> },
+    List {
+        span: Span,
+        anchor: usize,
+        items: Vec<Node>,
+    },
+    Map {
+        span: Span,
+        anchor: usize,
+        entries: Vec<Entry>,
+        key: Option<(String, Span)>,
+        seen: HashMap<String, Span>,
+    },
 }
 
 struct Anchored {
