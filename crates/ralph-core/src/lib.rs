@@ -14,6 +14,7 @@ pub mod input;
 pub mod marker;
 pub mod plan;
 pub mod prompt;
+pub mod ralph_md;
 pub mod record;
 pub mod replay;
 pub mod state;
