@@ -129,19 +129,16 @@ impl Scan {
     }
 }
 
-/// Whether a sound record that needs a sync, followed by another sound one, stands behind this place.
+/// Whether a record that needs a sync stands behind this place with a sound one after it: that one was only written once
+/// the sync was done.
 fn synced_after(path: &Path, offset: u64) -> io::Result<bool> {
     let mut lines = Lines::open_at(path, offset)?;
-    let mut chain: Option<Chain> = None;
-    let mut synced = false;
-    while let Some(line) = lines.read()? {
-        let Line::Whole(bytes) = line else { break };
-        let sound = chain.is_some_and(|chain| chain.accepts(bytes));
-        if sound && synced {
+    let mut synced: Option<Chain> = None;
+    while let Some(Line::Whole(bytes)) = lines.read()? {
+        if synced.is_some_and(|chain| chain.accepts(bytes)) {
             return Ok(true);
         }
-        synced = sound && needs_sync(bytes);
-        chain = Chain::after(bytes).ok();
+        synced = Chain::after(bytes).ok().filter(|_| needs_sync(bytes));
     }
     Ok(false)
 }
