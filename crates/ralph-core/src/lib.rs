@@ -20,3 +20,4 @@ pub mod state;
 pub mod stop;
 pub mod time;
 pub mod usage;
+pub mod view;
