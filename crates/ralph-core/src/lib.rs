@@ -21,3 +21,4 @@ pub mod state;
 pub mod stop;
 pub mod time;
 pub mod usage;
+pub mod view;
