@@ -9,7 +9,7 @@ use super::source::{Layer, Place};
 /// Lines longer than this are named by position only.
 const MAX_SHOWN_LINE: usize = 2000;
 /// More than this many problems at once help nobody.
-const MAX_SHOWN: usize = 20;
+pub const MAX_SHOWN: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -89,8 +89,8 @@ impl ConfigError {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let mut parts: Vec<String> =
             self.diagnostics.iter().take(MAX_SHOWN).map(|one| one.render(&renderer)).collect();
-        if let Some(more) = self.diagnostics.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
-            parts.push(format!("and {more} more like these"));
+        if self.diagnostics.len() > MAX_SHOWN {
+            parts.push("and more like these".to_owned());
         }
         parts.join("\n\n")
     }

@@ -270,7 +270,8 @@ impl LayerReader {
             self.found.extend(check_layer(&self.map, &mut tree));
             match &mut root {
                 None => root = Some(tree),
-                Some(root) => layers::overlay(root, tree),
+                Some(root) if self.found.is_empty() => layers::overlay(root, tree),
+                Some(_) => {}
             }
         }
         match ConfigError::from_all(self.found) {
@@ -286,13 +287,17 @@ impl LayerReader {
 
 /// Checks one layer by itself, so that a mistake shows even where a higher layer hides it.
 fn check_layer(map: &SourceMap, tree: &mut Node) -> Vec<Diagnostic> {
-    let mut found = unknown::unknown_keys(map, tree);
-    found.extend(layers::normalize(map, tree));
-    if found.is_empty()
-        && let Err(error) = de::from_node::<Definition>(tree)
-    {
-        found.push(error.into_diagnostic(map));
+    let mut normal = tree.clone();
+    let mut found = layers::normalize(map, &mut normal);
+    if let Err(error) = de::from_node::<Definition>(&normal) {
+        // serde names one key; all of them help more. The schema is made only now: it takes longer than the rest.
+        let unknown = unknown::unknown_keys(map, tree);
+        match unknown.is_empty() {
+            true => found.push(error.into_diagnostic(map)),
+            false => found.splice(0..0, unknown).for_each(drop),
+        }
     }
+    *tree = normal;
     found
 }
 

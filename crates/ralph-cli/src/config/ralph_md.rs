@@ -1,7 +1,9 @@
-//! `RALPH.md`: settings between `---` lines at the very start, the prompt below.
+//! Reads a `RALPH.md`, and files in general, as text.
 
 use std::ops::Range;
 use std::path::Path;
+
+use ralph_core::ralph_md::{body, split};
 
 use super::diagnostic::{ConfigError, Diagnostic};
 use super::source::{Layer, SourceMap, Span};
@@ -17,34 +19,12 @@ pub struct RalphMd {
     pub body: String,
 }
 
-/// Splits a file. It is read this way once for the settings, and again before every iteration for the body.
+/// Splits a file, for its settings. The body is read again before every iteration, with [`ralph_core::ralph_md`].
 pub fn parse_ralph_md(bytes: &[u8], path: &Path) -> Result<RalphMd, ConfigError> {
     let text = decode(bytes, &path.display().to_string())?;
-    let (frontmatter, body_start) = match frontmatter(&text) {
-        Some((range, end)) => (Some(range), end),
-        None => (None, 0),
-    };
-    let body = text[body_start..].replace("\r\n", "\n").trim().to_owned();
+    let frontmatter = split(&text).frontmatter;
+    let body = body(&text);
     Ok(RalphMd { text, frontmatter, body })
-}
-
-/// The range between the two `---` lines, and where the body starts.
-fn frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
-    let mut at = 0;
-    let mut start = None;
-    for line in text.split_inclusive('\n') {
-        let end = at + line.len();
-        if line.trim_end() == "---" {
-            match start {
-                None => start = Some(end),
-                Some(start) => return Some((start..at, end)),
-            }
-        }
-        // Only the first line can open it.
-        start?;
-        at = end;
-    }
-    None
 }
 
 /// Bytes as text without byte order mark. The error names line and column of the first byte that is not UTF-8.

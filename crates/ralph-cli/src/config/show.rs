@@ -47,6 +47,8 @@ fn flatten(
         value: match value {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
+            // `2`, where JSON has `2.0`.
+            Value::Number(number) => Some(number.as_f64().unwrap_or_default().to_string()),
             other => Some(other.to_string()),
         },
         from: entry.map_or_else(|| "default".to_owned(), |entry| settings.map.place(entry.key_span).short()),

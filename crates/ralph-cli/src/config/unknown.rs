@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::diagnostic::{Diagnostic, quote};
+use super::diagnostic::{Diagnostic, MAX_SHOWN, quote};
 use super::foreign::{NOT_YET, ORCHESTRATOR};
 use super::nearest::nearest;
 use super::schema::{join, paths, properties, schema};
 use super::source::SourceMap;
 use super::yaml::{Entry, Node};
 
-/// All unknown keys of one layer, in the order they were written.
+/// The unknown keys of one layer, in the order they were written: all, or more than are ever shown.
 pub fn unknown_keys(map: &SourceMap, root: &Node) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     walk(map, root, "", schema(), &mut found);
@@ -19,6 +19,10 @@ pub fn unknown_keys(map: &SourceMap, root: &Node) -> Vec<Diagnostic> {
 fn walk(map: &SourceMap, node: &Node, prefix: &str, schema: &Value, found: &mut Vec<Diagnostic>) {
     let Some(known) = properties(schema) else { return };
     for entry in node.entries() {
+        // One more than is shown: a file of nothing but mistakes is not read to its end.
+        if found.len() > MAX_SHOWN {
+            return;
+        }
         match known.get(&entry.key) {
             Some(child) => walk(map, &entry.value, &join(prefix, &entry.key), child, found),
             None => {
