@@ -1,6 +1,5 @@
 //! The tests of the core as a whole.
 
-mod records;
 mod sim;
 mod simulation;
 mod smoke_runner;
