@@ -11,6 +11,8 @@ pub mod rng;
 mod run;
 mod world;
 
+pub use plans::started;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
