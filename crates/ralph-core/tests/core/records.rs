@@ -20,7 +20,8 @@ const DAMAGES: u64 = 24_000;
 fn journal() -> Vec<Record> {
     let mut now = Timestamp::from_millis(1_768_730_400_000);
     let mut first: RunStarted = started(&mut Rng::new(7));
-    first.plan.limits = Limits { max_iterations: Some(12), max_consecutive_failures: 99, ..Limits::default() };
+    first.plan.limits =
+        Limits { max_iterations: Some(12), max_consecutive_failures: 99, ..Limits::default() };
     first.plan.once = false;
     let (mut engine, step) = Engine::start(now, first);
     let mut events: Vec<(Timestamp, Event)> = step.events.into_iter().map(|e| (now, e)).collect();

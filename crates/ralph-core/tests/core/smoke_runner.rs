@@ -238,8 +238,7 @@ impl Runner {
         let (engine, step) = Engine::start(now, started);
         let expected = header.decisions.clone().into();
         let (queue, records) = (Vec::new(), Vec::new());
-        let mut runner =
-            Self { engine, start: now, now, attempts, expected, queue, agent: None, records };
+        let mut runner = Self { engine, start: now, now, attempts, expected, queue, agent: None, records };
         runner.take(step)?;
         Ok(runner)
     }
@@ -315,7 +314,10 @@ impl Runner {
         for (millis, cost) in &script.costs {
             let usage = Usage { output: 1, ..Usage::default() };
             let cost_usd = Some(*cost);
-            self.push(at(*millis), Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd }));
+            self.push(
+                at(*millis),
+                Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd }),
+            );
         }
         for (millis, what) in &script.person {
             let input = person(what)?;
@@ -401,7 +403,8 @@ impl Runner {
         for (i, (at, event)) in self.records.iter().enumerate() {
             let seq = Seq(i as u64 + 1);
             let line = Record { seq, at: *at, event: event.clone() }.encode(&mut out);
-            let record = Record::decode(line.trim_end().as_bytes(), &mut back, seq).map_err(|e| e.to_string())?;
+            let record =
+                Record::decode(line.trim_end().as_bytes(), &mut back, seq).map_err(|e| e.to_string())?;
             verifier.push(&record).map_err(|d| format!("a replay differs: {d:?}"))?;
         }
         Ok(())
