@@ -11,8 +11,8 @@ use ralph_core::record::{Chain, Record};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use super::sim::plans::started;
 use super::sim::rng::Rng;
-use super::sim::started;
 
 const DAMAGES: u64 = 24_000;
 

@@ -6,12 +6,10 @@
 
 mod disk;
 mod model;
-mod plans;
+pub mod plans;
 pub mod rng;
 mod run;
 mod world;
-
-pub use plans::started;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
