@@ -6,6 +6,8 @@
 
 mod between;
 mod iteration;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

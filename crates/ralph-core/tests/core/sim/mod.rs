@@ -6,7 +6,7 @@
 
 mod disk;
 mod model;
-mod plans;
+pub mod plans;
 pub mod rng;
 mod run;
 mod world;

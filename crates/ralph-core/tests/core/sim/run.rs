@@ -61,7 +61,7 @@ impl<'a> Sim<'a> {
     pub fn new(seed: u64, totals: &'a mut Totals, trace: bool) -> Self {
         let mut rng = Rng::new(seed);
         let started = plans::started(&mut rng);
-        let crash_in = rng.pick(&[0, 3, 5, 8, 8, 12, 12, 20, 40]);
+        let crash_in = rng.pick(&[0, 3, 4, 5, 6, 8, 8, 12, 20]);
         let (crashes_left, persons_left) = (rng.below(80), rng.below(12));
         let resumes_left = rng.below(3);
         Self {
@@ -95,6 +95,7 @@ impl<'a> Sim<'a> {
                         return self.end();
                     }
                     self.note("resumed by a person");
+                    flow = self.speak_to_the_stopped()?;
                     self.recovered = Some(self.engine().state().clone());
                     break;
                 }
@@ -132,10 +133,19 @@ impl<'a> Sim<'a> {
 
     fn is_resumed_by_a_person(&mut self) -> bool {
         let kind = self.engine().state().stopped.as_ref().map(|stopped| stopped.kind);
-        // Someone may still say something to a run that has stopped.
         let resumed = self.resumes_left > 0 && kind != Some(StopKind::Done);
         self.resumes_left -= u64::from(resumed);
         resumed
+    }
+
+    /// Guidance for a run that has stopped has to wait for its resume.
+    fn speak_to_the_stopped(&mut self) -> Result<Flow, String> {
+        if !self.rng.one_in(3) {
+            return Ok(Flow::Alive);
+        }
+        let (now, text) = (self.now, "try again".to_owned());
+        let step = self.engine().handle(now, Command::AddGuidance(Guidance { text }).into());
+        self.commit(step.events, step.effects)
     }
 
     /// Starts, or goes on from what the journal says.
@@ -333,7 +343,6 @@ impl<'a> Sim<'a> {
         let kept = tail.iter().filter(|r| matches!(r.event, Event::GuidanceAdded(_))).count();
         let guidance = self.model.as_ref().map_or(0, |model| model.guidance_added) + kept;
         ensure!(guidance >= self.told.guidance, "guidance is lost");
-        // What the next crash may take again was not told to anybody.
         Ok(())
     }
 
