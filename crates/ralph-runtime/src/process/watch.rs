@@ -42,10 +42,11 @@ enum Phase {
     Sweeping {
         until: Instant,
     },
-    /// The guard is done, or given up. What is left in the pipes is read.
+    /// The guard is done, or given up. What is left in the pipes is read. `looked`: the pipes were polled since.
     Draining {
         until: Instant,
         read: usize,
+        looked: bool,
     },
 }
 
@@ -196,7 +197,7 @@ impl Watch {
 
     fn start_draining(&mut self) {
         if !matches!(self.phase, Phase::Draining { .. }) {
-            self.phase = Phase::Draining { until: after(self.drain), read: 0 };
+            self.phase = Phase::Draining { until: after(self.drain), read: 0, looked: false };
         }
     }
 
@@ -212,10 +213,13 @@ impl Watch {
                     self.start_draining();
                 }
             }
-            Phase::Draining { until, read } => {
+            Phase::Draining { until, read, looked } => {
                 *read = read.saturating_add(got);
-                // A slow sink may use up the time with the program's own output still in the pipe. That is read.
-                if now >= *until && (got == 0 || *read >= self.capacity) {
+                // The program's own output is in the pipe by now, so it is read even when the time is over: until
+                // a look finds nothing, or so much came that the rest is a survivor's.
+                let all_read = (*looked && got == 0) || *read >= self.capacity;
+                *looked = true;
+                if now >= *until && all_read {
                     self.given_up = true;
                 }
             }

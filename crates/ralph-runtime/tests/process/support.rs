@@ -78,6 +78,15 @@ pub fn stat(pid: u32, field: usize) -> String {
     line[line.rfind(')').unwrap() + 1..].split_ascii_whitespace().nth(field).unwrap().to_owned()
 }
 
+/// Nobody but its parent is told when a process stops, so this looks until it has.
+pub fn await_stopped(pid: u32) {
+    let start = Instant::now();
+    while stat(pid, 0) != "T" {
+        assert!(start.elapsed() < PATIENCE, "{pid} does not stop");
+        std::thread::yield_now();
+    }
+}
+
 /// A program under way.
 pub struct Run {
     pub handle: Handle,
