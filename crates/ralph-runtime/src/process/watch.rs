@@ -100,8 +100,10 @@ impl Watch {
 
     /// Waits for the guard process itself, so that it is no zombie. It exits right after its last message, unless
     /// something below it cannot be killed.
-    pub(super) fn collect_guard(mut self) {
-        let _ = self.guard.child.wait();
+    pub(super) fn collect_guard(self) {
+        let Guard { mut child, control, .. } = self.guard;
+        drop(control);
+        let _ = child.wait();
     }
 
     fn is_drained(&self) -> bool {
