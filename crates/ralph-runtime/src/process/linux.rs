@@ -132,13 +132,19 @@ fn kill_below(me: Pid, killed: &mut HashSet<Pid>) {
     let mut groups = HashSet::from([getpgrp()]);
     for pid in newest_first() {
         let Some(found) = family.member(pid) else { continue };
-        if let Some(group) = found.group.filter(|group| groups.insert(*group)) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        if kill_process(pid, Signal::KILL).is_ok() && !found.dead {
+        kill(pid, found, &mut groups);
+        if !found.dead {
             killed.insert(pid);
         }
     }
+}
+
+/// The group first: nobody in it gets to see another one die and to act on it.
+fn kill(pid: Pid, found: Stat, groups_done: &mut HashSet<Pid>) {
+    if let Some(group) = found.group.filter(|group| groups_done.insert(*group)) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = kill_process(pid, Signal::KILL);
 }
 
 /// For ralph, when a guard died under its program: kills the guard's session and everything below it. Weaker than
@@ -147,18 +153,21 @@ fn kill_below(me: Pid, killed: &mut HashSet<Pid>) {
 pub(super) fn kill_session(guard: u32) -> u32 {
     let Some(session) = i32::try_from(guard).ok().and_then(Pid::from_raw) else { return 0 };
     let mut killed = HashSet::new();
+    // Ends: whoever is new in a round was forked before its parent was killed.
     loop {
-        let before = killed.len();
         let mut family = Family::of_session(session);
-        for pid in newest_first() {
-            let alive = family.member(pid).is_some_and(|found| !found.dead);
-            if alive && pid != session && kill_process(pid, Signal::KILL).is_ok() {
-                killed.insert(pid);
-            }
+        let members: Vec<(Pid, Stat)> = newest_first()
+            .into_iter()
+            .filter_map(|pid| Some((pid, family.member(pid).filter(|found| !found.dead)?)))
+            .filter(|(pid, _)| *pid != session && !killed.contains(pid))
+            .collect();
+        if members.is_empty() {
+            return u32::try_from(killed.len()).unwrap_or(u32::MAX);
         }
-        // Ends: whoever is new in a round was forked before its parent was killed.
-        if killed.len() == before {
-            return u32::try_from(before).unwrap_or(u32::MAX);
+        let mut groups = HashSet::from([getpgrp()]);
+        for (pid, found) in members {
+            kill(pid, found, &mut groups);
+            killed.insert(pid);
         }
     }
 }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::pool::Pool;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::pool::{Guard, Pool};
 use super::types::{Exit, SpawnErrorKind, Spec, Status, Stream};
 use super::watch::Watch;
 use super::wire::{self, Order};
@@ -92,7 +94,7 @@ fn supervise(
         Err(error) => return ending.not_started(&error),
     };
     drop(lock);
-    ending.shared.connect(&guard.control);
+    ending.shared.connect(&guard);
     pool.refill();
     let mut watch = Watch::new(guard, spec.drain);
     let started = |pid| {
@@ -189,7 +191,7 @@ impl Wish {
         }
     }
 
-    fn send(self, control: &UnixStream) {
+    fn send(self, guard: &Line) {
         let order = match self {
             Wish::KillNow => Order::Kill,
             Wish::Kill { at } => {
@@ -198,8 +200,16 @@ impl Wish {
             }
         };
         // A guard that is gone needs no orders.
-        let _ = wire::send(control, &order);
+        let _ = wire::send(&guard.control, &order);
+        // An agent, or a person with a broad pattern, may have stopped it. Not collected yet, so the number is its.
+        let _ = guard.pid.map(|pid| kill_process(pid, Signal::CONT));
     }
+}
+
+/// The way to a guard that has its work.
+struct Line {
+    control: Arc<UnixStream>,
+    pid: Option<Pid>,
 }
 
 #[derive(Default)]
@@ -209,7 +219,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Link {
-    control: Option<Arc<UnixStream>>,
+    guard: Option<Line>,
     pid: Option<u32>,
     /// The strongest wish so far. Sent when the guard has its work, if that is later.
     wish: Option<Wish>,
@@ -224,21 +234,23 @@ impl Shared {
         let mut link = self.link();
         if wish.beats(link.wish) {
             link.wish = Some(wish);
-            if let Some(control) = &link.control {
-                wish.send(control);
+            if let Some(guard) = &link.guard {
+                wish.send(guard);
             }
         }
     }
 
-    fn connect(&self, control: &Arc<UnixStream>) {
+    fn connect(&self, guard: &Guard) {
+        let pid = i32::try_from(guard.child.id()).ok().and_then(Pid::from_raw);
+        let line = Line { control: Arc::clone(&guard.control), pid };
         let mut link = self.link();
         if let Some(wish) = link.wish {
-            wish.send(control);
+            wish.send(&line);
         }
-        link.control = Some(Arc::clone(control));
+        link.guard = Some(line);
     }
 
     fn disconnect(&self) {
-        self.link().control = None;
+        self.link().guard = None;
     }
 }

@@ -42,10 +42,11 @@ enum Phase {
     Sweeping {
         until: Instant,
     },
-    /// The guard is done, or given up. What is left in the pipes is read.
+    /// The guard is done, or given up. What is left in the pipes is read. `looked`: the pipes were polled since.
     Draining {
         until: Instant,
         read: usize,
+        looked: bool,
     },
 }
 
@@ -99,8 +100,10 @@ impl Watch {
 
     /// Waits for the guard process itself, so that it is no zombie. It exits right after its last message, unless
     /// something below it cannot be killed.
-    pub(super) fn collect_guard(mut self) {
-        let _ = self.guard.child.wait();
+    pub(super) fn collect_guard(self) {
+        let Guard { mut child, control, .. } = self.guard;
+        drop(control);
+        let _ = child.wait();
     }
 
     fn is_drained(&self) -> bool {
@@ -196,7 +199,7 @@ impl Watch {
 
     fn start_draining(&mut self) {
         if !matches!(self.phase, Phase::Draining { .. }) {
-            self.phase = Phase::Draining { until: after(self.drain), read: 0 };
+            self.phase = Phase::Draining { until: after(self.drain), read: 0, looked: false };
         }
     }
 
@@ -212,10 +215,13 @@ impl Watch {
                     self.start_draining();
                 }
             }
-            Phase::Draining { until, read } => {
+            Phase::Draining { until, read, looked } => {
                 *read = read.saturating_add(got);
-                // A slow sink may use up the time with the program's own output still in the pipe. That is read.
-                if now >= *until && (got == 0 || *read >= self.capacity) {
+                // The program's own output is in the pipe by now, so it is read even when the time is over: until
+                // a look finds nothing, or so much came that the rest is a survivor's.
+                let all_read = (*looked && got == 0) || *read >= self.capacity;
+                *looked = true;
+                if now >= *until && all_read {
                     self.given_up = true;
                 }
             }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::support::{SUPERVISOR, sh, start, start_with};
+use crate::support::{SUPERVISOR, await_stopped, sh, start_with};
 
 crate::trials![the_lock_is_held_until_the_guard_is_done, the_agent_has_three_descriptors];
 
@@ -31,12 +31,11 @@ fn the_agent_has_three_descriptors() {
     fcntl_setfd(&file, FdFlags::empty()).unwrap();
     // A supervisor of its own: the guard must be started while the stray descriptor is open.
     let supervisor = ralph_runtime::process::Supervisor::new(ralph_runtime::process::guard_exe().unwrap(), 0);
-    let run = start_with(&supervisor, sh("echo up; exec sleep 1000"), Some(file.as_fd()));
+    let run = start_with(&supervisor, sh("echo up; kill -STOP $$"), Some(file.as_fd()));
     run.await_output("up");
     let pid = run.handle.pid().unwrap();
-    while fs::read_to_string(format!("/proc/{pid}/comm")).unwrap() != "sleep\n" {
-        std::thread::yield_now();
-    }
+    // Stopped, it has nothing open for a moment only.
+    await_stopped(pid);
     let fds = |pid: &str| -> Vec<String> {
         let dir = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
         let mut names: Vec<String> = dir.map(|fd| fd.unwrap().file_name().into_string().unwrap()).collect();
@@ -46,5 +45,4 @@ fn the_agent_has_three_descriptors() {
     assert_eq!(fds(&pid.to_string()), ["0", "1", "2"]);
     run.handle.kill();
     run.await_exit();
-    drop(start(sh("exit 0")).await_exit());
 }

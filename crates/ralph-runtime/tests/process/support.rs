@@ -1,6 +1,8 @@
 use std::fs;
+use std::io::Write;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -78,6 +80,15 @@ pub fn stat(pid: u32, field: usize) -> String {
     line[line.rfind(')').unwrap() + 1..].split_ascii_whitespace().nth(field).unwrap().to_owned()
 }
 
+/// Nobody but its parent is told when a process stops, so this looks until it has.
+pub fn await_stopped(pid: u32) {
+    let start = Instant::now();
+    while stat(pid, 0) != "T" {
+        assert!(start.elapsed() < PATIENCE, "{pid} does not stop");
+        std::thread::yield_now();
+    }
+}
+
 /// A program under way.
 pub struct Run {
     pub handle: Handle,
@@ -148,8 +159,16 @@ pub fn run(spec: Spec) -> Done {
     start(spec).await_exit()
 }
 
+/// By another process: a descriptor open for writing in this one could be caught by a fork on another thread, and
+/// the file could not be executed until that has exec'd ("text file busy").
 pub fn write_file(path: &Path, content: &[u8], mode: u32) {
-    use std::os::unix::fs::PermissionsExt;
-    fs::write(path, content).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", "cat > \"$0\" && chmod \"$1\" \"$0\""])
+        .arg(path)
+        .arg(format!("{mode:o}"))
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    shell.stdin.take().unwrap().write_all(content).unwrap();
+    assert!(shell.wait().unwrap().success());
 }

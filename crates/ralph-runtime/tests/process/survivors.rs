@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use ralph_runtime::process::{Spec, Status, Supervisor, guard_exe};
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::Pid;
 
 use crate::support::{MARK_KEY, Mark, PATIENCE, await_end, run, sh, start, stat, write_file};
 
@@ -116,6 +117,11 @@ fn kill_9_of_the_supervisor_leaves_nothing_at_any_moment() {
     );
 }
 
+/// One that has just been executed does not have its name yet, one that is exiting has no command line any more.
+fn is_guard((_, name, cmdline): &(Pid, String, String)) -> bool {
+    name == "agent-guard" || cmdline.starts_with("agent-guard")
+}
+
 /// Returns whether there was anything to kill.
 fn kill_9_at(round: u64, moment: Duration) -> bool {
     let mark = Mark::new();
@@ -146,8 +152,7 @@ fn kill_9_at(round: u64, moment: Duration) -> bool {
         locked.send(ours).unwrap_or_default();
     });
     let _ours = got_lock.recv_timeout(PATIENCE).expect("the lock is never released");
-    let (guards, agents): (Vec<_>, Vec<_>) =
-        mark.processes().into_iter().partition(|(_, name, _)| name == "agent-guard");
+    let (guards, agents): (Vec<_>, Vec<_>) = mark.processes().into_iter().partition(is_guard);
     assert_eq!(agents, [], "alive after kill -9 at {moment:?}");
     // A guard that had no work, or is done, holds no lock; it goes by itself.
     guards.iter().for_each(|(pid, ..)| await_end(*pid));
