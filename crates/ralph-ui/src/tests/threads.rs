@@ -145,3 +145,37 @@ fn a_live_screen_on_a_thread_ends_with_its_line_erased() {
     let terminal = terminal(60, 80, &shared.text());
     assert_eq!(terminal.screen().contents().trim_end(), plain(&script.records, Verbosity::Normal).trim_end());
 }
+
+/// Never moves, counts how often it is asked, and says when a record has arrived.
+struct Still {
+    asked: Arc<AtomicU64>,
+    seen: Sender<()>,
+}
+
+impl Screen for Still {
+    fn event(&mut self, _record: &Record) {
+        let _ = self.seen.send(());
+    }
+
+    fn moves(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    fn finish(&mut self) {}
+}
+
+#[test]
+fn a_still_screen_wakes_only_for_records() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let (seen, arrived) = channel();
+    let thread = ScreenThread::start(Box::new(Still { asked: Arc::clone(&asked), seen }), clock()).unwrap();
+    let records = eventful().records;
+    for record in &records {
+        thread.send(record.clone());
+        arrived.recv().unwrap();
+    }
+    thread.finish();
+    // Before and after each record, and once more before the end.
+    assert_eq!(asked.load(Ordering::Relaxed), 2 * records.len() as u64 + 1);
+}
