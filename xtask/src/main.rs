@@ -1,1 +1,85 @@
-fn main() {}
+//! Chores of the workspace: `cargo xtask TASK`. This file only dispatches; each task is one file.
+
+mod generate;
+mod metadata;
+mod mutants;
+mod repo;
+mod tidy;
+
+use std::process::ExitCode;
+
+/// What a task failed with: a message for a person.
+type Result<T> = std::result::Result<T, String>;
+
+struct Task {
+    name: &'static str,
+    summary: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const TASKS: &[Task] = &[
+    Task { name: "tidy", summary: "Check what a reviewer would: architecture, sizes, text.", run: tidy::run },
+    Task { name: "gen", summary: "Write the generated files that `tidy` compares.", run: generate::run },
+    Task { name: "mutants", summary: "Prove that the simulation catches broken engines.", run: mutants::run },
+    Task { name: "help", summary: "List the tasks.", run: help },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(TASKS, &args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(tasks: &[Task], args: &[String]) -> Result<()> {
+    let known = || tasks.iter().map(|task| task.name).collect::<Vec<_>>().join(", ");
+    let Some((name, rest)) = args.split_first() else {
+        return Err(format!("no task given; the tasks are: {}", known()));
+    };
+    match tasks.iter().find(|task| task.name == name) {
+        Some(task) => (task.run)(rest),
+        None => Err(format!("unknown task `{name}`; the tasks are: {}", known())),
+    }
+}
+
+fn help(args: &[String]) -> Result<()> {
+    match args {
+        [] => TASKS.iter().for_each(|task| println!("{:<9}{}", task.name, task.summary)),
+        [flag] if flag == "--markdown" => {
+            println!("| task | what it does |\n|---|---|");
+            TASKS.iter().for_each(|task| println!("| `cargo xtask {}` | {} |", task.name, task.summary));
+        }
+        _ => return Err("help takes nothing but `--markdown`".into()),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAKE: &[Task] = &[
+        Task { name: "echo", summary: "", run: |args| Err(args.join("+")) },
+        Task { name: "fine", summary: "", run: |_| Ok(()) },
+    ];
+
+    fn run(words: &[&str]) -> Result<()> {
+        dispatch(FAKE, &words.iter().map(|word| word.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_task_gets_the_arguments_after_its_name() {
+        assert_eq!(run(&["echo", "a", "b"]), Err("a+b".into()));
+        assert_eq!(run(&["fine", "x"]), Ok(()));
+    }
+
+    #[test]
+    fn an_unknown_or_missing_task_lists_the_known_ones() {
+        assert_eq!(run(&["nope"]), Err("unknown task `nope`; the tasks are: echo, fine".into()));
+        assert_eq!(run(&[]), Err("no task given; the tasks are: echo, fine".into()));
+    }
+}

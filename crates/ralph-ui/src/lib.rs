@@ -1,1 +1,99 @@
+//! Screens of ralph: plain lines, a live line on a terminal, JSON; and the texts of the commands that explain a run.
+//!
+//! A screen is a projection of events. It touches no files and no processes; what it shows follows from the records it
+//! was given, so a live run and a replayed one look the same.
 
+mod closing;
+pub mod event_line;
+pub mod explain;
+pub mod format;
+mod json;
+pub mod list;
+mod live;
+mod out;
+mod paint;
+mod plain;
+pub mod status;
+mod story;
+mod text;
+mod thread;
+mod words;
+
+use jiff::tz::TimeZone;
+use ralph_core::record::Record;
+use ralph_core::time::Timestamp;
+use ralph_core::view::View;
+
+pub use json::JsonScreen;
+pub use live::{LiveScreen, terminal_width};
+pub use paint::{color_wanted, terminal_can_redraw};
+pub use plain::PlainScreen;
+pub use thread::ScreenThread;
+
+#[cfg(test)]
+mod tests;
+
+pub trait Screen: Send {
+    fn event(&mut self, record: &Record);
+
+    /// Time has passed. Only called while the screen [moves](Screen::moves).
+    fn tick(&mut self, _now: Timestamp) {}
+
+    /// Whether something on the screen changes by itself.
+    fn moves(&self) -> bool {
+        false
+    }
+
+    /// No more records will come.
+    fn finish(&mut self);
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Only the closing block.
+    Quiet,
+    #[default]
+    Normal,
+    /// Also what the agent says.
+    Verbose,
+}
+
+/// How text is shown: by screens and by the texts of commands alike.
+#[derive(Debug, Clone)]
+pub struct Style {
+    pub color: bool,
+    /// The zone of the times of day.
+    pub zone: TimeZone,
+}
+
+impl Style {
+    /// The zone of this system.
+    pub fn system(color: bool) -> Style {
+        Style { color, zone: TimeZone::system() }
+    }
+
+    /// No colour, UTC: for tests and for machines.
+    pub fn plain() -> Style {
+        Style { color: false, zone: TimeZone::UTC }
+    }
+}
+
+/// What a screen is opened with.
+#[derive(Debug, Clone)]
+pub struct ScreenOptions {
+    pub verbosity: Verbosity,
+    pub style: Style,
+    /// What is known already: of a resumed run, the state its journal describes.
+    pub view: View,
+}
+
+impl ScreenOptions {
+    pub fn new(style: Style) -> ScreenOptions {
+        ScreenOptions { verbosity: Verbosity::Normal, style, view: View::default() }
+    }
+}
+
+/// The time by the system's clock.
+pub fn now() -> Timestamp {
+    Timestamp::from_millis(jiff::Timestamp::now().as_millisecond())
+}

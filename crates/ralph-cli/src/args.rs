@@ -1,0 +1,296 @@
+//! The arguments, with the help that teaches them.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done: complete, or the single pass of --once ended well
+  1    failed: too many failures, an agent or journal error
+  2    usage: bad arguments or definition; nothing was started
+  3    limit: iterations, runtime, wall time or cost
+  4    blocked: needs a person
+  5    busy: another run holds this workspace
+  130, 143, 129  interrupted by Ctrl-C or `ralph stop`, SIGTERM, SIGHUP";
+
+/// Runs a coding agent again and again on one task, each time with a fresh context, until the task is done or there is a
+/// good reason to stop.
+#[derive(Debug, Parser)]
+#[command(name = "ralph", version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The whole command line, for completions and generated documentation.
+pub fn command() -> clap::Command {
+    Args::command()
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an agent in a loop
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Continue a run that was stopped, killed or cut off
+    Resume(ResumeArgs),
+    /// List the runs of this workspace
+    List(ListArgs),
+    /// Show where a run stands
+    Status(ShowArgs),
+    /// Show the events of a run
+    Events(EventsArgs),
+    /// Show what the agent printed
+    Logs(LogsArgs),
+    /// Show every limit of a run with its current value, and why it stopped
+    Explain(ShowArgs),
+    /// Show an old run as if it were running now
+    Replay(ReplayArgs),
+    /// Stop a run: let its iteration finish, then end
+    Stop(StopArgs),
+    /// Pause a run after its current iteration
+    Pause(PickArgs),
+    /// Let a paused run go on
+    Unpause(PickArgs),
+    /// Give guidance that the next prompt carries
+    Say(SayArgs),
+    /// Remove old runs
+    Clean(CleanArgs),
+    /// Validate a definition
+    Check(CheckArgs),
+    /// Print the JSON Schema of ralph.yml and of a RALPH.md's frontmatter
+    Schema,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  ralph run -p \"fix the failing tests\" -a ./my-agent.sh
+  ralph run -f PROMPT.md -a 'agent --flag \"a b\"' -n 20
+  ralph run my.yml --max-runtime 6h
+  ralph run path/to/folder       # a folder with a RALPH.md
+
+Without TARGET and -p: ralph.yml, else RALPH.md, in the workspace.
+The agent is any command. It gets the prompt on standard input and says that the task is complete with the
+line <ralph>COMPLETE</ralph>, or that it needs a person with <ralph>BLOCKED: reason</ralph>.";
+
+/// Where the work happens.
+#[derive(Debug, ClapArgs)]
+pub struct WorkspaceArg {
+    /// Work in this folder instead of the current one
+    #[arg(short = 'C', value_name = "DIR", default_value = ".", hide_default_value = true)]
+    pub workspace: PathBuf,
+}
+
+/// A run, and the workspace that is meant when none is named.
+#[derive(Debug, ClapArgs)]
+pub struct PickArgs {
+    /// A run's id or the beginning of it [default: the newest of this workspace]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+}
+
+/// Limits, on `run` and on `resume`.
+#[derive(Debug, ClapArgs)]
+pub struct LimitArgs {
+    /// Stop after this many iterations, or `none` [default: 100]
+    #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true)]
+    pub max_iterations: Option<String>,
+    /// Stop after this much working time, or `none`: 90s, 30m, 6h [default: 4h]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    pub max_runtime: Option<String>,
+    /// Stop when this many US dollars are spent
+    #[arg(long, value_name = "USD", allow_hyphen_values = true)]
+    pub max_cost: Option<String>,
+    /// Kill an iteration after this long [default: 2h]
+    #[arg(short = 't', long = "timeout", value_name = "D", allow_hyphen_values = true)]
+    pub iteration_timeout: Option<String>,
+    /// Stop after the first failed iteration
+    #[arg(short = 's', long)]
+    pub stop_on_error: bool,
+}
+
+/// What the screen shows.
+#[derive(Debug, ClapArgs)]
+pub struct ScreenArgs {
+    /// Print every event as one line of JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Print only how it ended
+    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
+    pub quiet: bool,
+    /// Also print what the agent says
+    #[arg(short, long, conflicts_with = "json")]
+    pub verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs
+    pub target: Option<String>,
+    /// The task
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "prompt_file", allow_hyphen_values = true)]
+    pub prompt: Option<String>,
+    /// Read the task from this file, again before every iteration
+    #[arg(short = 'f', long, value_name = "FILE")]
+    pub prompt_file: Option<String>,
+    /// The agent: a command line, split into words without a shell
+    #[arg(short, long, value_name = "AGENT")]
+    pub agent: Option<String>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Wait this long between iterations
+    #[arg(short, long, value_name = "D", allow_hyphen_values = true)]
+    pub delay: Option<String>,
+    /// Make a single pass instead of a loop
+    #[arg(long)]
+    pub once: bool,
+    /// Set any key of the definition by its path, such as event_loop.max_iterations=5
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+    /// Also write what each iteration prints into this folder
+    #[arg(long, value_name = "DIR")]
+    pub log_dir: Option<PathBuf>,
+    /// Print the resolved plan and the first prompt; start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Go on from the last sound record of a damaged journal; a copy of it is kept
+    #[arg(long)]
+    pub recover: bool,
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ListArgs {
+    /// The runs of every workspace
+    #[arg(short, long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct EventsArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// Go on printing until the run stops
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Only this type, such as iteration.finished; `iteration.*` for all of a kind. May be given more than once
+    #[arg(long = "type", value_name = "TYPE")]
+    pub types: Vec<String>,
+    /// Only this iteration
+    #[arg(short, long, value_name = "N")]
+    pub iteration: Option<u32>,
+    /// Only the last N that match
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// Print one line of JSON per event
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct LogsArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// This iteration [default: the newest]
+    #[arg(short, long, value_name = "N", conflicts_with = "all")]
+    pub iteration: Option<u32>,
+    /// All iterations, with a line above each
+    #[arg(short, long)]
+    pub all: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ReplayArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// Feed the recorded inputs to a fresh engine and report any decision that differs
+    #[arg(long)]
+    pub verify: bool,
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct StopArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// End the agent at once instead of letting the iteration finish
+    #[arg(long)]
+    pub now: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SayArgs {
+    /// The guidance; `-` reads it from standard input
+    pub text: String,
+    /// A run's id or the beginning of it [default: the newest of this workspace]
+    #[arg(long)]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CleanArgs {
+    /// Remove runs whose last event is older than this, such as 7d [default: 30d, unless --keep is given]
+    #[arg(long, value_name = "D")]
+    pub older_than: Option<String>,
+    /// Keep this many of the newest runs of each workspace
+    #[arg(long, value_name = "N")]
+    pub keep: Option<usize>,
+    /// In every workspace
+    #[arg(short, long)]
+    pub all: bool,
+    /// Say what would be removed; remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CheckArgs {
+    /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs
+    pub target: Option<String>,
+    /// Print every setting, its value and where it came from
+    #[arg(long)]
+    pub show: bool,
+    /// Set any key of the definition by its path
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,52 @@
+//! `ralph check`
+
+use super::{run, workspace};
+use crate::args::CheckArgs;
+use crate::config::{self, Env, Loaded, Sources};
+use crate::error::CliError;
+
+pub fn check(args: CheckArgs) -> Result<u8, CliError> {
+    let mut sources = Sources::new(workspace(&args.at.workspace)?);
+    sources.target = args.target;
+    sources.sets = args.sets;
+    sources.env = Env::from_process();
+    let loaded = config::load(&sources)?;
+    run::check_agent(&loaded)?;
+    match (args.json, args.show) {
+        (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
+        (_, true) => crate::io::print(&table(&loaded))?,
+        _ => crate::io::print(&format!("{} is fine; `--show` prints every setting", name(&loaded)))?,
+    }
+    Ok(0)
+}
+
+fn name(loaded: &Loaded) -> String {
+    match &loaded.file {
+        Some(path) => path.strip_prefix(&loaded.workspace).unwrap_or(path).display().to_string(),
+        None => "the definition".to_owned(),
+    }
+}
+
+/// One line a setting: path, value, where it came from.
+fn table(loaded: &Loaded) -> String {
+    let settings = loaded.settings();
+    let rows: Vec<(&str, String, &str)> = settings
+        .iter()
+        .map(|one| (one.path.as_str(), one_line(one.value.as_deref().unwrap_or("-")), one.from.as_str()))
+        .collect();
+    let wide = |of: fn(&(&str, String, &str)) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let (path_width, value_width) = (wide(|row| row.0.len()), wide(|row| row.1.chars().count()));
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|(path, value, from)| format!("{path:path_width$}  {value:value_width$}  {from}"))
+        .collect();
+    lines.join("\n")
+}
+
+fn one_line(value: &str) -> String {
+    let mut shown: String = value.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if value.chars().count() > 40 {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,91 @@
+//! One file per subcommand.
+
+mod check;
+mod clean;
+mod control;
+mod events;
+mod list;
+mod logs;
+mod replay;
+mod resume;
+mod run;
+mod screen;
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::record::Record;
+use ralph_core::view::View;
+use ralph_runtime::journal::{Line, Lines};
+use ralph_runtime::store::{RunDir, Store};
+
+use crate::args::{Args, Command, PickArgs};
+use crate::error::CliError;
+
+pub fn dispatch(args: Args) -> Result<u8, CliError> {
+    match args.command {
+        Command::Run(args) => run::run(args),
+        Command::Resume(args) => resume::resume(args),
+        Command::List(args) => list::list(args),
+        Command::Status(args) => show::status(args),
+        Command::Events(args) => events::events(args),
+        Command::Logs(args) => logs::logs(args),
+        Command::Explain(args) => show::explain(args),
+        Command::Replay(args) => replay::replay(args),
+        Command::Stop(args) => control::stop(args),
+        Command::Pause(args) => control::pause(args),
+        Command::Unpause(args) => control::unpause(args),
+        Command::Say(args) => control::say(args),
+        Command::Clean(args) => clean::clean(args),
+        Command::Check(args) => check::check(args),
+        Command::Schema => {
+            crate::io::print_json(crate::config::schema())?;
+            Ok(0)
+        }
+    }
+}
+
+/// The workspace by its one true name, so that two ways to write it mean the same run.
+fn workspace(dir: &Path) -> Result<PathBuf, CliError> {
+    let path = dir
+        .canonicalize()
+        .map_err(|error| CliError::Usage(format!("can not open the workspace {}: {error}", dir.display())))?;
+    match path.is_dir() {
+        true => Ok(path),
+        false => Err(CliError::Usage(format!("the workspace {} is not a folder", dir.display()))),
+    }
+}
+
+fn pick(args: &PickArgs) -> Result<(Store, RunDir), CliError> {
+    let store = Store::from_env()?;
+    let run = store.find(args.run.as_deref(), &workspace(&args.at.workspace)?)?;
+    Ok((store, run))
+}
+
+/// Gives every record of a journal to `visit`, alive or not. A line that is still being written is left out; one that can
+/// not be read ends it with an error.
+fn each_record(run: &RunDir, visit: &mut dyn FnMut(Record) -> Result<(), CliError>) -> Result<(), CliError> {
+    let mut lines = Lines::open(&run.journal())?;
+    while let Some(Line::Whole(line)) = lines.read()? {
+        visit(decode(line)?)?;
+    }
+    Ok(())
+}
+
+fn decode(line: &[u8]) -> Result<Record, CliError> {
+    let json = ralph_core::record::json_of(line);
+    let json = json.ok_or_else(|| CliError::Failed("the journal has a line without a checksum".to_owned()))?;
+    serde_json::from_str(&json).map_err(|error| {
+        CliError::Failed(format!("this ralph ({}) can not read a record of the run: {error}", crate::VERSION))
+    })
+}
+
+/// What a run is now, from all of its records.
+fn view(run: &RunDir) -> Result<View, CliError> {
+    let mut view = View::default();
+    each_record(run, &mut |record| {
+        view.apply(&record);
+        Ok(())
+    })?;
+    Ok(view)
+}

@@ -1,0 +1,50 @@
+//! `ralph resume`
+
+use ralph_core::plan::Limits;
+use ralph_core::stop::StopKind;
+use ralph_core::view::View;
+use ralph_runtime::journal;
+use ralph_runtime::session::Session;
+
+use super::{pick, screen};
+use crate::args::{LimitArgs, ResumeArgs};
+use crate::config::{self, Flags};
+use crate::error::CliError;
+
+pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
+    let (store, run) = pick(&args.pick)?;
+    if args.recover && !run.is_live() {
+        let copy = journal::recover(&run.path).map_err(|error| CliError::Failed(error.to_string()))?;
+        eprintln!("the journal as it was is kept in {}", copy.display());
+    }
+    let session = Session::open(&store, run)?;
+    let Some(state) = session.state() else { return Ok(0) };
+    if let Some(stopped) = state.stopped.as_ref().filter(|stopped| stopped.kind == StopKind::Done) {
+        crate::io::print(&format!(
+            "run {} is done: {}; there is nothing to resume",
+            session.run_dir().id,
+            stopped.message
+        ))?;
+        return Ok(0);
+    }
+    let limits = raised(&state.plan, args.limits)?;
+    if let Some(cut) = session.cut {
+        eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
+    }
+    let screen = screen::open(&args.screen, View::from_state(state.clone()))?;
+    let stopped = session.work(crate::VERSION, Some(limits), &mut |record| screen.send(record));
+    screen.finish();
+    Ok(stopped?.exit_code)
+}
+
+fn raised(plan: &ralph_core::plan::Plan, args: LimitArgs) -> Result<Limits, CliError> {
+    let flags = Flags {
+        max_iterations: args.max_iterations,
+        max_runtime: args.max_runtime,
+        max_cost: args.max_cost,
+        iteration_timeout: args.iteration_timeout,
+        stop_on_error: args.stop_on_error,
+        ..Flags::default()
+    };
+    Ok(config::change_limits(plan, &[], &flags, false)?.limits)
+}

@@ -1,0 +1,274 @@
+//! The agent: which command is run, and how the prompt gets to it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ralph_core::plan;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
+
+use super::de::AS_WRITTEN;
+use super::diagnostic::quote;
+use super::value::Text;
+
+/// The command that does one iteration of work. A command line as text, or a mapping.
+#[derive(Debug, Clone, Default, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a command line or a mapping")]
+pub struct AgentDef {
+    /// The command line, split into words as a shell would, but no shell runs. A program name is looked up on
+    /// PATH, a path from the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandLine>,
+    /// Further arguments, each one word, taken as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<Word>,
+    /// How the agent gets the prompt: on its standard input, as the last argument, or as the path of a file that
+    /// is the last argument. Not set: the way the agent is known to like it, standard input for a plain command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptVia>,
+    /// Environment variables to set for the agent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<EnvName, Word>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptVia {
+    Stdin,
+    Arg,
+    File,
+}
+
+/// The agent as ralph-orchestrator writes it. `agent` says the same in fewer words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
+pub struct CliDef {
+    /// The agent's name, or `custom` for a command of your own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<Text>,
+    /// The command line to run; needed for `backend: custom`, else it replaces the agent's usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandLine>,
+    /// Further arguments, each one word.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<Word>,
+    /// How a custom command gets the prompt: as an argument (the default) or on standard input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_mode: Option<PromptMode>,
+    /// An option to write before the prompt when it is an argument, such as `-p`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_flag: Option<Word>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptMode {
+    Arg,
+    Stdin,
+}
+
+/// What `agent` or `cli` come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSpec {
+    /// The name of the agent, where it is not that of the program: `cli.backend` with `cli.command`.
+    pub name: Option<String>,
+    pub program: String,
+    pub args: Vec<String>,
+    /// `None`: as the agent likes it.
+    pub prompt: Option<plan::PromptVia>,
+    pub env: BTreeMap<String, String>,
+}
+
+impl AgentDef {
+    pub fn resolve(&self) -> Option<AgentSpec> {
+        let (program, rest) = self.command.as_ref()?.split()?;
+        let args = rest.iter().cloned().chain(self.args.iter().map(|word| word.0.clone())).collect();
+        let env = self.env.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
+        let prompt = self.prompt.map(|via| match via {
+            PromptVia::Stdin => plan::PromptVia::Stdin,
+            PromptVia::Arg => plan::PromptVia::Arg { flag: None },
+            PromptVia::File => plan::PromptVia::File { flag: None },
+        });
+        Some(AgentSpec { name: None, program, args, prompt, env })
+    }
+}
+
+impl CliDef {
+    pub fn is_custom(&self) -> bool {
+        self.backend.as_ref().is_some_and(|name| name.0 == "custom")
+    }
+
+    pub fn resolve(&self) -> Option<AgentSpec> {
+        let backend = self.backend.as_ref().map(|name| name.0.clone()).filter(|_| !self.is_custom());
+        let (program, rest) = match (&self.command, &backend) {
+            (Some(command), _) => command.split()?,
+            (None, Some(name)) => (name.clone(), &[][..]),
+            (None, None) => return None,
+        };
+        let mut args: Vec<String> = rest.to_vec();
+        args.extend(self.args.iter().map(|word| word.0.clone()));
+        let flag = self.prompt_flag.as_ref().map(|word| word.0.clone());
+        let prompt = match self.prompt_mode {
+            Some(PromptMode::Stdin) => Some(plan::PromptVia::Stdin),
+            // A named agent that is given no word about it gets the prompt the way it likes.
+            None if backend.is_some() && flag.is_none() => None,
+            // That tool passes prompts as arguments unless told otherwise.
+            Some(PromptMode::Arg) | None => Some(plan::PromptVia::Arg { flag }),
+        };
+        let name = backend.filter(|name| *name != program);
+        Some(AgentSpec { name, program, args, prompt, env: BTreeMap::new() })
+    }
+}
+
+/// A command line in words. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine(Vec<String>);
+
+impl CommandLine {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.contains('\0') {
+            return Err("a command can not hold a NUL byte".to_owned());
+        }
+        let words = shell_words::split(text).map_err(|_| {
+            "a quote is not closed\na quote that is meant as itself is written \\\" or \\'".to_owned()
+        })?;
+        let Some(first) = words.first().filter(|word| !word.trim().is_empty()) else {
+            return Err("expected a command\nwrite the program to run, such as ./my-agent.sh".to_owned());
+        };
+        if let Some((name, value)) = first.split_once('=').filter(|(name, _)| is_variable(name)) {
+            let then = shell_words::join(
+                words
+                    .iter()
+                    .skip(1)
+                    .skip_while(|word| word.split_once('=').is_some_and(|(name, _)| is_variable(name))),
+            );
+            let then = if then.is_empty() { "…".to_owned() } else { then };
+            return Err(format!(
+                "{} is not a program, and no shell reads this line\n\
+                 set variables with `env`: {{command: {then}, env: {{{name}: {value}}}}}",
+                quote(first)
+            ));
+        }
+        Ok(Self(words))
+    }
+
+    fn split(&self) -> Option<(String, &[String])> {
+        let (program, rest) = self.0.split_first()?;
+        Some((program.clone(), rest))
+    }
+
+    pub fn words(&self) -> &[String] {
+        &self.0
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl<'de> Deserialize<'de> for CommandLine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CommandVisitor;
+        impl Visitor<'_> for CommandVisitor {
+            type Value = CommandLine;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<CommandLine, E> {
+                CommandLine::parse(text).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(CommandVisitor)
+    }
+}
+
+impl Serialize for CommandLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&shell_words::join(&self.0))
+    }
+}
+
+impl JsonSchema for CommandLine {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "CommandLine".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "\\S" })
+    }
+}
+
+/// One argument or value, as it was written: `5` is the text "5".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Word(pub String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordVisitor;
+        impl Visitor<'_> for WordVisitor {
+            type Value = Word;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Word, E> {
+                match text.contains('\0') {
+                    true => Err(E::custom("can not hold a NUL byte")),
+                    false => Ok(Word(text.to_owned())),
+                }
+            }
+        }
+        deserializer.deserialize_newtype_struct(AS_WRITTEN, WordVisitor)
+    }
+}
+
+impl JsonSchema for Word {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Word".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number", "boolean"] })
+    }
+}
+
+/// The name of an environment variable.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct EnvName(pub String);
+
+impl<'de> Deserialize<'de> for EnvName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        match name.is_empty() || name.contains(['=', '\0']) {
+            true => Err(de::Error::custom(format!("{} can not name a variable", quote(&name)))),
+            false => Ok(Self(name)),
+        }
+    }
+}
+
+impl JsonSchema for EnvName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "EnvName".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[^=]+$" })
+    }
+}
+
+/// The short form of `agent`, for editors: a command line alone.
+pub(super) fn agent_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mapping = AgentDef::json_schema(generator);
+    let line = CommandLine::json_schema(generator);
+    json_schema!({ "anyOf": [line, mapping] })
+}

@@ -1,0 +1,123 @@
+//! The definition of a run: one schema for `ralph.yml`, for the frontmatter of `RALPH.md` and for the user's
+//! `config.yml`. A new setting is a new field with a doc comment; keys, schema and `ralph check --show` follow.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::agent::{AgentDef, CliDef};
+use super::value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
+
+/// What ralph runs, on which prompt, and when it stops.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
+#[schemars(title = "ralph definition")]
+pub struct Definition {
+    /// The agent to run in each iteration: a command line such as `./my-agent.sh` or `claude`, or a mapping with
+    /// `command`, `args`, `prompt` and `env`.
+    #[schemars(schema_with = "super::agent::agent_schema")]
+    pub agent: Option<AgentDef>,
+    /// The agent as ralph-orchestrator writes it. Use `agent` or `cli`, not both.
+    pub cli: Option<CliDef>,
+    /// The task, as text. In a RALPH.md the body is the prompt.
+    pub prompt: Option<Text>,
+    /// A file that holds the task, relative to the file that names it. Use `prompt` or `prompt_file`, not both.
+    pub prompt_file: Option<Text>,
+    /// Whether to loop. `false` makes a single pass, recorded the same way.
+    pub enabled: bool,
+    /// When the loop goes on, waits and stops.
+    pub event_loop: EventLoop,
+}
+
+impl Default for Definition {
+    fn default() -> Self {
+        Self {
+            agent: None,
+            cli: None,
+            prompt: None,
+            prompt_file: None,
+            enabled: true,
+            event_loop: EventLoop::default(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
+pub struct EventLoop {
+    /// Stop after this many iterations. `none` lifts the limit, as long as `max_runtime` holds.
+    pub max_iterations: Limit<Count>,
+    /// Stop after this much time of work, also in the middle of an iteration. Waits and pauses do not count.
+    /// `none` lifts the limit, as long as `max_iterations` holds.
+    pub max_runtime: Limit<Timeout>,
+    /// Stop after this much time in all, waits and pauses included. It can not be lifted.
+    pub max_wall_time: Timeout,
+    /// Stop when the agents have cost this many US dollars, as they report it.
+    pub max_cost_usd: Limit<Usd>,
+    /// Stop after this many failed iterations in a row.
+    pub max_consecutive_failures: Count,
+    /// Kill an agent that works longer than this on one iteration; the iteration has failed.
+    pub iteration_timeout: Timeout,
+    /// Kill an agent that prints nothing for this long; the iteration has failed. Not set: 10m for an agent whose
+    /// output shows its work, `none` for a plain command.
+    pub silence_timeout: Option<Limit<Timeout>>,
+    /// Wait this long between two iterations.
+    pub delay: Delay,
+    /// How long to wait after a failed iteration.
+    pub failure_backoff: FailureBackoff,
+    /// Stop at the first failed iteration.
+    pub stop_on_error: bool,
+    /// How often an iteration that was interrupted by a crash is run again under its number.
+    pub max_attempts: Count,
+    /// A line that the agent prints, alone on a line, to say that the task is done. The line
+    /// `<ralph>COMPLETE</ralph>` always says so.
+    pub completion_promise: Option<Text>,
+    /// Kill processes that an agent leaves behind when it ends.
+    pub kill_leftovers: bool,
+}
+
+impl Default for EventLoop {
+    fn default() -> Self {
+        Self {
+            max_iterations: Limit::At(Count(100)),
+            max_runtime: Limit::At(hours(4)),
+            max_wall_time: hours(7 * 24),
+            max_cost_usd: Limit::Lifted,
+            max_consecutive_failures: Count(5),
+            iteration_timeout: hours(2),
+            silence_timeout: None,
+            delay: Delay(Duration::ZERO),
+            failure_backoff: FailureBackoff::default(),
+            stop_on_error: false,
+            max_attempts: Count(3),
+            completion_promise: None,
+            kill_leftovers: true,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
+pub struct FailureBackoff {
+    /// The wait after the first failure.
+    pub initial: Timeout,
+    /// Each further failure in a row waits this many times longer.
+    pub factor: Factor,
+    /// No wait is longer than this.
+    pub max: Timeout,
+}
+
+impl Default for FailureBackoff {
+    fn default() -> Self {
+        Self {
+            initial: Timeout(Duration::from_secs(1)),
+            factor: Factor(2.0),
+            max: Timeout(Duration::from_secs(60)),
+        }
+    }
+}
+
+fn hours(count: u64) -> Timeout {
+    Timeout(Duration::from_secs(count * 3600))
+}

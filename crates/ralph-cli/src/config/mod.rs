@@ -1,0 +1,388 @@
+//! From files, user config, `--set` and flags to one checked definition.
+//!
+//! Each layer is read into a tree whose keys and values know where they were written ([`yaml`]). Every layer is checked
+//! by itself, then they are laid over one another ([`layers`]) and read into typed settings ([`definition`]) by serde
+//! ([`de`]). So an error always has a file, a line, a column and a caret, and `ralph check --show` can tell where each
+//! value came from. What keys there are is read from the JSON Schema ([`schema`]), which is derived from the types.
+
+mod agent;
+mod de;
+mod definition;
+mod diagnostic;
+mod foreign;
+mod layers;
+mod nearest;
+mod plan;
+mod ralph_md;
+mod schema;
+mod show;
+mod source;
+pub mod target;
+mod unknown;
+mod validate;
+mod value;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ralph_core::plan::Task;
+
+pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
+pub use definition::{Definition, EventLoop, FailureBackoff};
+pub use diagnostic::{ConfigError, Diagnostic};
+pub use layers::Flags;
+pub use nearest::nearest;
+pub use plan::change_limits;
+pub use ralph_md::{RalphMd, parse_ralph_md};
+pub use schema::schema;
+pub use show::Setting;
+pub use source::Place;
+pub use value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
+
+use source::{Layer, SourceMap};
+use target::{Kind, Target};
+use validate::Settings;
+use yaml::{Node, Value};
+
+/// No definition is this large; a file that never ends must not fill the memory.
+const MAX_FILE: u64 = 16 << 20;
+/// Settings alone, without the body of a RALPH.md.
+const MAX_YAML: usize = 1 << 20;
+
+/// Everything that settings are read from.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// `-C`, or the current folder. Relative paths are meant from here.
+    pub workspace: PathBuf,
+    pub target: Option<String>,
+    /// `--set`, each `key=value`.
+    pub sets: Vec<String>,
+    pub flags: Flags,
+    pub env: Env,
+    /// Whether an agent reports what it costs while it works, so that a cost limit can be enforced.
+    pub cost_enforceable: fn(&AgentSpec) -> bool,
+}
+
+impl Sources {
+    /// No target, no flags, an empty environment, and an agent that is a plain command.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        Self {
+            workspace: workspace.into(),
+            target: None,
+            sets: Vec::new(),
+            flags: Flags::default(),
+            env: Env::default(),
+            cost_enforceable: |_| false,
+        }
+    }
+}
+
+/// What the environment says about places.
+#[derive(Debug, Clone, Default)]
+pub struct Env {
+    pub home: Option<PathBuf>,
+    pub xdg_config_home: Option<PathBuf>,
+}
+
+impl Env {
+    pub fn from_process() -> Self {
+        let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Self { home: path("HOME"), xdg_config_home: path("XDG_CONFIG_HOME") }
+    }
+
+    /// `$XDG_CONFIG_HOME/ralph/config.yml`. A relative folder is ignored, as the XDG rules say.
+    pub fn user_config(&self) -> Option<PathBuf> {
+        let folder = self.xdg_config_home.clone().filter(|path| path.is_absolute());
+        let folder = folder.or_else(|| Some(self.home.as_ref()?.join(".config")))?;
+        Some(folder.join("ralph").join("config.yml"))
+    }
+}
+
+/// A definition that can be run.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub definition: Definition,
+    pub agent: AgentSpec,
+    pub task: Task,
+    /// What the run is called.
+    pub name: String,
+    /// Absolute.
+    pub workspace: PathBuf,
+    /// The definition file, absolute, if there is one.
+    pub file: Option<PathBuf>,
+    settings: Settings,
+}
+
+impl Loaded {
+    /// Every setting with its value and where it came from.
+    pub fn settings(&self) -> Vec<Setting> {
+        show::settings(&self.settings, &self.definition)
+    }
+
+    /// An error about a setting that only shows later, such as an agent that is not installed.
+    pub fn error_at(&self, path: &str, message: &str, help: Option<&str>) -> ConfigError {
+        let found = self.settings.at(path, message);
+        match help {
+            Some(help) => found.help(help).into(),
+            None => found.into(),
+        }
+    }
+
+    /// The path of the setting that names the agent: what an error about the agent should point at.
+    pub fn agent_path(&self) -> &'static str {
+        match (&self.definition.agent, &self.definition.cli) {
+            (Some(_), _) | (None, None) => "agent.command",
+            (None, Some(cli)) if cli.command.is_some() => "cli.command",
+            (None, Some(_)) => "cli.backend",
+        }
+    }
+}
+
+/// Reads, checks and joins all settings.
+pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+    let workspace = target::absolute(&sources.workspace);
+    let flags = &sources.flags;
+    let has_prompt = flags.prompt.is_some() || flags.prompt_file.is_some();
+    let home = sources.env.home.as_deref();
+    let target = target::resolve(sources.target.as_deref(), has_prompt, &workspace, home)?;
+
+    let mut reader = LayerReader::default();
+    if let Some(path) = sources.env.user_config() {
+        reader.user_config(&path)?;
+    }
+    let file = match &target {
+        Some(target) => reader.file(target)?,
+        None => None,
+    };
+    for item in &sources.sets {
+        match layers::read_set(&mut reader.map, item) {
+            Ok(tree) => reader.trees.push(tree),
+            Err(one) => reader.found.push(one),
+        }
+    }
+    reader.trees.extend(flags.read(&mut reader.map));
+    let settings = reader.join()?;
+
+    let definition: Definition =
+        de::from_node(&settings.root).map_err(|error| error.into_diagnostic(&settings.map))?;
+    let mut found = layers::still_exclusive(&settings.map, &settings.root);
+    let agent = validate::agent(&settings, &definition);
+    let agent = agent.map_err(|one| found.push(explain_no_settings(one, file.as_ref()))).ok();
+    let enforceable = agent.as_ref().is_some_and(sources.cost_enforceable);
+    found.extend(validate::bounds(&settings, &definition.event_loop, enforceable));
+    let place = TaskPlace {
+        workspace: &workspace,
+        target: target.as_ref(),
+        body: file.as_ref().map(|md| md.body.as_str()),
+    };
+    let task = place.task(&settings, &definition).map_err(|one| found.push(one)).ok();
+    match (agent, task, ConfigError::from_all(found)) {
+        (Some(agent), Some(task), None) => Ok(Loaded {
+            definition,
+            agent,
+            task,
+            name: target.as_ref().map_or_else(|| target::folder_name(&workspace), |one| one.name.clone()),
+            file: target.map(|target| target.path),
+            workspace,
+            settings,
+        }),
+        (_, _, Some(error)) => Err(error),
+        // A missing agent or task always leaves a message; this only satisfies the types.
+        _ => Err(Diagnostic::new("the definition is not complete").into()),
+    }
+}
+
+/// Collects layers, lowest first, and everything that is wrong with them.
+#[derive(Default)]
+struct LayerReader {
+    map: SourceMap,
+    trees: Vec<Node>,
+    found: Vec<Diagnostic>,
+}
+
+impl LayerReader {
+    fn user_config(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let shown = path.display().to_string();
+        match read_file(path) {
+            Ok(bytes) => {
+                let text = ralph_md::decode(&bytes, &shown)?;
+                let end = text.len();
+                self.yaml(Layer::UserConfig, &shown, text, 0..end)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(unreadable(&shown, &error)),
+        }
+    }
+
+    /// The definition file. Gives the parts of a RALPH.md.
+    fn file(&mut self, target: &Target) -> Result<Option<RalphMd>, ConfigError> {
+        let shown = target.shown.as_str();
+        let bytes = read_file(&target.path).map_err(|error| unreadable(shown, &error))?;
+        match target.kind {
+            Kind::Yaml => {
+                let text = ralph_md::decode(&bytes, shown)?;
+                let end = text.len();
+                self.yaml(Layer::File, shown, text, 0..end)?;
+                Ok(None)
+            }
+            Kind::RalphMd => {
+                let parts = parse_ralph_md(&bytes, Path::new(shown))?;
+                if let Some(range) = parts.frontmatter.clone() {
+                    self.yaml(Layer::File, shown, parts.text.clone(), range)?;
+                }
+                Ok(Some(parts))
+            }
+        }
+    }
+
+    fn yaml(
+        &mut self,
+        layer: Layer,
+        shown: &str,
+        text: String,
+        range: std::ops::Range<usize>,
+    ) -> Result<(), ConfigError> {
+        if range.len() > MAX_YAML {
+            return Err(Diagnostic::new(format!("`{shown}`: more than 1 MiB of settings")).into());
+        }
+        let source = self.map.add(layer, shown, text);
+        let tree = yaml::parse(&self.map, source, range)?;
+        if tree.is_null() {
+            return Ok(());
+        }
+        if !matches!(tree.value, Value::Map(_)) {
+            let title = format!("expected a mapping of settings, found {}", tree.describe());
+            let found = Diagnostic::new(title).at(self.map.place(tree.span));
+            return Err(found.help("write settings as `key: value`, one on a line").into());
+        }
+        self.trees.push(tree);
+        Ok(())
+    }
+
+    fn join(mut self) -> Result<Settings, ConfigError> {
+        let mut root: Option<Node> = None;
+        for mut tree in std::mem::take(&mut self.trees) {
+            self.found.extend(check_layer(&self.map, &mut tree));
+            match &mut root {
+                None => root = Some(tree),
+                Some(root) if self.found.is_empty() => layers::overlay(root, tree),
+                Some(_) => {}
+            }
+        }
+        match ConfigError::from_all(self.found) {
+            Some(error) => Err(error),
+            None => {
+                let nowhere = source::Span { source: 0, start: 0, end: 0 };
+                let root = root.unwrap_or_else(|| Node::map(Vec::new(), nowhere));
+                Ok(Settings { map: self.map, root })
+            }
+        }
+    }
+}
+
+/// Checks one layer by itself, so that a mistake shows even where a higher layer hides it.
+fn check_layer(map: &SourceMap, tree: &mut Node) -> Vec<Diagnostic> {
+    let mut normal = tree.clone();
+    let mut found = layers::normalize(map, &mut normal);
+    if let Err(error) = de::from_node::<Definition>(&normal) {
+        // serde names one key; all of them help more. The schema is made only now: it takes longer than the rest.
+        let unknown = unknown::unknown_keys(map, tree);
+        match unknown.is_empty() {
+            true => found.push(error.into_diagnostic(map)),
+            false => found.splice(0..0, unknown).for_each(drop),
+        }
+    }
+    *tree = normal;
+    found
+}
+
+/// A RALPH.md whose settings were not seen as such is easily taken for one that has them.
+fn explain_no_settings(found: Diagnostic, file: Option<&RalphMd>) -> Diagnostic {
+    match file {
+        Some(md) if md.frontmatter.is_none() && md.text.lines().any(|line| line.trim_end() == "---") => found
+            .note("RALPH.md has no settings: they stand between two `---` lines, and the first is line 1"),
+        _ => found,
+    }
+}
+
+/// Where the task may come from.
+struct TaskPlace<'a> {
+    workspace: &'a Path,
+    target: Option<&'a Target>,
+    body: Option<&'a str>,
+}
+
+impl TaskPlace<'_> {
+    fn task(&self, settings: &Settings, definition: &Definition) -> Result<Task, Diagnostic> {
+        let set = settings.root.entry("prompt").or_else(|| settings.root.entry("prompt_file"));
+        let layer = set.map(|entry| settings.map.get(entry.key_span.source).layer);
+        let body = self.body.filter(|body| !body.is_empty()).and(self.target);
+        match (body, layer) {
+            (Some(target), None | Some(Layer::UserConfig)) => {
+                return Ok(Task::RalphMd(target.path.clone()));
+            }
+            (Some(_), Some(Layer::File)) => {
+                let key = set.map_or("prompt", |entry| entry.key.as_str());
+                return Err(settings
+                    .at(key, format!("`{key}` and the body can not both be the prompt"))
+                    .help("remove one of them"));
+            }
+            _ => {}
+        }
+        if let Some(text) = &definition.prompt {
+            return Ok(Task::Text(text.0.clone()));
+        }
+        if let Some(file) = &definition.prompt_file {
+            return self.prompt_file(settings, &file.0, layer);
+        }
+        // Where ralph-orchestrator looks, too.
+        let usual = self.workspace.join("PROMPT.md");
+        if self.body.is_none() && self.target.is_some() && usual.is_file() {
+            return Ok(Task::File(usual));
+        }
+        Err(self.no_prompt())
+    }
+
+    fn prompt_file(&self, settings: &Settings, file: &str, layer: Option<Layer>) -> Result<Task, Diagnostic> {
+        let folder = match layer {
+            Some(Layer::File) => self.target.and_then(|target| target.path.parent()),
+            _ => None,
+        };
+        let path = target::absolute(&folder.unwrap_or(self.workspace).join(file));
+        match path.is_file() {
+            true => Ok(Task::File(path)),
+            false => {
+                let found = settings.at("prompt_file", format!("`prompt_file`: there is no file `{file}`"));
+                Err(found.note(format!("looked for {}", path.display())))
+            }
+        }
+    }
+
+    fn no_prompt(&self) -> Diagnostic {
+        let help = match self.body {
+            Some(_) => "write the task below the second `---` line, or give one with `-p` or `-f`",
+            None => {
+                "give the task with `-p` or `-f`, with `prompt` or `prompt_file` in the definition, or in PROMPT.md"
+            }
+        };
+        Diagnostic::new("there is no prompt").help(help)
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > MAX_FILE {
+        true => Err(io::Error::other("larger than 16 MiB")),
+        false => Ok(bytes),
+    }
+}
+
+fn unreadable(shown: &str, error: &io::Error) -> ConfigError {
+    Diagnostic::new(format!("`{shown}` can not be read: {error}")).into()
+}

@@ -1,0 +1,154 @@
+//! From a definition to the plan that the engine follows.
+
+use std::path::PathBuf;
+
+use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, PromptVia, SignalPlan};
+
+use super::definition::{EventLoop, FailureBackoff};
+use super::diagnostic::ConfigError;
+use super::layers::{self, Flags};
+use super::source::{Layer, SourceMap, Span};
+use super::validate::{self, Settings};
+use super::value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
+use super::yaml::Node;
+use super::{Loaded, check_layer, de};
+
+impl Loaded {
+    pub fn to_plan(&self, log_dir: Option<PathBuf>) -> Plan {
+        let definition = &self.definition;
+        Plan {
+            name: self.name.clone(),
+            workspace: self.workspace.clone(),
+            source: self.file.clone(),
+            task: self.task.clone(),
+            agent: AgentPlan {
+                program: self.agent.program.clone(),
+                args: self.agent.args.clone(),
+                prompt: self.agent.prompt.clone().unwrap_or(PromptVia::Stdin),
+                env: self.agent.env.clone(),
+            },
+            limits: limits(&definition.event_loop),
+            pace: pace(&definition.event_loop),
+            signals: signals(&definition.event_loop),
+            once: !definition.enabled,
+            kill_leftovers: definition.event_loop.kill_leftovers,
+            log_dir,
+        }
+    }
+}
+
+fn limits(from: &EventLoop) -> Limits {
+    Limits {
+        max_iterations: from.max_iterations.get().map(|count| count.0),
+        max_runtime: from.max_runtime.get().map(|time| time.0),
+        max_wall_time: from.max_wall_time.0,
+        max_cost_usd: from.max_cost_usd.get().map(|usd| usd.0),
+        max_consecutive_failures: from.max_consecutive_failures.0,
+        stop_on_error: from.stop_on_error,
+        iteration_timeout: Some(from.iteration_timeout.0),
+        silence_timeout: from.silence_timeout.and_then(|limit| limit.get()).map(|time| time.0),
+        max_attempts: from.max_attempts.0,
+    }
+}
+
+fn pace(from: &EventLoop) -> Pace {
+    let backoff = &from.failure_backoff;
+    Pace {
+        delay: from.delay.0,
+        failure_backoff: Backoff { initial: backoff.initial.0, factor: backoff.factor.0, max: backoff.max.0 },
+    }
+}
+
+fn signals(from: &EventLoop) -> SignalPlan {
+    SignalPlan { completion_promise: from.completion_promise.as_ref().map(|text| text.0.clone()) }
+}
+
+/// The plan of a run that is resumed, with what the command line changes about it. Only `event_loop` can change:
+/// another task or agent would be another run.
+pub fn change_limits(
+    plan: &Plan,
+    sets: &[String],
+    flags: &Flags,
+    cost_enforceable: bool,
+) -> Result<Plan, ConfigError> {
+    let mut map = SourceMap::default();
+    let source = map.add(Layer::File, "the plan of this run", "");
+    let span = Span { source, start: 0, end: 0 };
+    let json = serde_json::json!({ "event_loop": event_loop(plan) });
+    let mut root = Node::from_json(&json, span);
+    // What is not set in the plan is absent, not empty.
+    for key in ["silence_timeout", "completion_promise"] {
+        if root.find(&format!("event_loop.{key}")).is_some_and(|entry| entry.value.is_null()) {
+            layers::take_at(&mut root, &format!("event_loop.{key}"));
+        }
+    }
+    let mut found = Vec::new();
+    let mut trees = Vec::new();
+    for item in sets {
+        match layers::read_set(&mut map, item) {
+            Ok(tree) => trees.push(tree),
+            Err(one) => found.push(one),
+        }
+    }
+    trees.extend(flags.read(&mut map));
+    for mut tree in trees {
+        found.extend(check_layer(&map, &mut tree));
+        for entry in tree.entries().iter().filter(|entry| entry.key != "event_loop") {
+            let message = format!("`{}` can not be changed when a run is resumed", entry.key);
+            found.push(super::Diagnostic::new(message).at(map.place(entry.key_span)));
+        }
+        layers::overlay(&mut root, tree);
+    }
+    if let Some(error) = ConfigError::from_all(found) {
+        return Err(error);
+    }
+    let settings = Settings { map, root };
+    let changed: EventLoop = match settings.root.entry("event_loop") {
+        Some(entry) => de::from_node(&entry.value).map_err(|error| error.into_diagnostic(&settings.map))?,
+        None => event_loop(plan),
+    };
+    match ConfigError::from_all(validate::bounds(&settings, &changed, cost_enforceable)) {
+        Some(error) => Err(error),
+        None => Ok(Plan {
+            limits: Limits { iteration_timeout: keep(plan, &changed), ..limits(&changed) },
+            pace: pace(&changed),
+            signals: signals(&changed),
+            kill_leftovers: changed.kill_leftovers,
+            ..plan.clone()
+        }),
+    }
+}
+
+/// A plan may have no timeout where a definition has to: it stays that way unless one is given.
+fn keep(plan: &Plan, changed: &EventLoop) -> Option<std::time::Duration> {
+    let default = EventLoop::default().iteration_timeout;
+    match plan.limits.iteration_timeout {
+        None if changed.iteration_timeout == default => None,
+        _ => Some(changed.iteration_timeout.0),
+    }
+}
+
+fn event_loop(plan: &Plan) -> EventLoop {
+    let Plan { limits, pace, signals, .. } = plan;
+    let time = |value| Limit::At(Timeout(value));
+    let default = EventLoop::default();
+    EventLoop {
+        max_iterations: limits.max_iterations.map_or(Limit::Lifted, |count| Limit::At(Count(count))),
+        max_runtime: limits.max_runtime.map_or(Limit::Lifted, time),
+        max_wall_time: Timeout(limits.max_wall_time),
+        max_cost_usd: limits.max_cost_usd.map_or(Limit::Lifted, |usd| Limit::At(Usd(usd))),
+        max_consecutive_failures: Count(limits.max_consecutive_failures),
+        iteration_timeout: limits.iteration_timeout.map_or(default.iteration_timeout, Timeout),
+        silence_timeout: limits.silence_timeout.map(time),
+        delay: Delay(pace.delay),
+        failure_backoff: FailureBackoff {
+            initial: Timeout(pace.failure_backoff.initial),
+            factor: Factor(pace.failure_backoff.factor),
+            max: Timeout(pace.failure_backoff.max),
+        },
+        stop_on_error: limits.stop_on_error,
+        max_attempts: Count(limits.max_attempts),
+        completion_promise: signals.completion_promise.clone().map(Text),
+        kill_leftovers: plan.kill_leftovers,
+    }
+}

@@ -1,0 +1,56 @@
+//! Every setting with its value and where it came from, for `ralph check --show`.
+
+use serde_json::Value;
+
+use super::definition::Definition;
+use super::schema::join;
+use super::validate::Settings;
+use super::yaml::{Entry, Node};
+
+/// One line of `ralph check --show`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Setting {
+    /// The dotted path, as `--set` takes it.
+    pub path: String,
+    /// As one would write it. `None`: not set, and without a default.
+    pub value: Option<String>,
+    /// `default`, `ralph.yml:4:3`, `--set` or `-n`.
+    pub from: String,
+}
+
+/// All settings in the order of the definition.
+pub fn settings(settings: &Settings, definition: &Definition) -> Vec<Setting> {
+    let mut out = Vec::new();
+    // Plain data: it always has a JSON form.
+    let value = serde_json::to_value(definition).unwrap_or_default();
+    flatten(settings, "", &value, Some(&settings.root), None, &mut out);
+    out
+}
+
+fn flatten(
+    settings: &Settings,
+    path: &str,
+    value: &Value,
+    node: Option<&Node>,
+    entry: Option<&Entry>,
+    out: &mut Vec<Setting>,
+) {
+    if let Value::Object(fields) = value {
+        for (key, value) in fields {
+            let entry = node.and_then(|node| node.entry(key));
+            flatten(settings, &join(path, key), value, entry.map(|entry| &entry.value), entry, out);
+        }
+        return;
+    }
+    out.push(Setting {
+        path: path.to_owned(),
+        value: match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            // `2`, where JSON has `2.0`.
+            Value::Number(number) => Some(number.as_f64().unwrap_or_default().to_string()),
+            other => Some(other.to_string()),
+        },
+        from: entry.map_or_else(|| "default".to_owned(), |entry| settings.map.place(entry.key_span).short()),
+    });
+}

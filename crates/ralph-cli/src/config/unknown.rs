@@ -1,0 +1,70 @@
+//! Finds every key that ralph does not know, and says what was probably meant.
+
+use serde_json::Value;
+
+use super::diagnostic::{Diagnostic, MAX_SHOWN, quote};
+use super::foreign::{NOT_YET, ORCHESTRATOR};
+use super::nearest::nearest;
+use super::schema::{join, paths, properties, schema};
+use super::source::SourceMap;
+use super::yaml::{Entry, Node};
+
+/// The unknown keys of one layer, in the order they were written: all, or more than are ever shown.
+pub fn unknown_keys(map: &SourceMap, root: &Node) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    walk(map, root, "", schema(), &mut found);
+    found
+}
+
+fn walk(map: &SourceMap, node: &Node, prefix: &str, schema: &Value, found: &mut Vec<Diagnostic>) {
+    let Some(known) = properties(schema) else { return };
+    for entry in node.entries() {
+        // One more than is shown: a file of nothing but mistakes is not read to its end.
+        if found.len() > MAX_SHOWN {
+            return;
+        }
+        match known.get(&entry.key) {
+            Some(child) => walk(map, &entry.value, &join(prefix, &entry.key), child, found),
+            None => {
+                let siblings: Vec<&str> = known.keys().map(String::as_str).collect();
+                found.push(explain(prefix, entry, &siblings).at(map.place(entry.key_span)));
+            }
+        }
+    }
+}
+
+fn explain(prefix: &str, entry: &Entry, siblings: &[&str]) -> Diagnostic {
+    let key = entry.key.as_str();
+    let path = join(prefix, key);
+    if NOT_YET.contains(&path.as_str()) {
+        return Diagnostic::new(format!("`{path}` is not supported yet"));
+    }
+    if let Some((_, instead)) = ORCHESTRATOR.iter().find(|(name, _)| *name == path) {
+        let title = format!("`{path}` is a ralph-orchestrator setting that ralph does not have");
+        return match *instead {
+            "" => Diagnostic::new(title),
+            instead => Diagnostic::new(title).help(instead),
+        };
+    }
+    let found = Diagnostic::new(format!("unknown key {}", quote(&path)));
+    let everywhere = paths();
+    let elsewhere = everywhere.iter().find(|path| path.rsplit('.').next() == Some(key));
+    let near = |names: &[&str]| nearest(key, names.iter().copied()).map(str::to_owned);
+    if let Some(path) = elsewhere {
+        found.help(format!("it belongs to another section: `{path}`"))
+    } else if let Some(name) = near(siblings) {
+        found.help(format!("did you mean `{name}`?"))
+    } else if let Some(path) = nearest_elsewhere(key, &everywhere) {
+        found.help(format!("did you mean `{path}`?"))
+    } else if let Some(name) = near(&NOT_YET) {
+        found.help(format!("did you mean `{name}`? It is not supported yet"))
+    } else {
+        found.help(format!("known here: {}", siblings.join(", ")))
+    }
+}
+
+fn nearest_elsewhere<'a>(key: &str, paths: &'a [String]) -> Option<&'a str> {
+    let last = |path: &'a str| path.rsplit('.').next().unwrap_or(path);
+    let name = nearest(key, paths.iter().map(|path| last(path)))?;
+    paths.iter().map(String::as_str).find(|path| last(path) == name)
+}

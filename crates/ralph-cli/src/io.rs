@@ -1,0 +1,32 @@
+//! Standard output as commands use it: colour when it is wanted, and a closed pipe is no error.
+
+use std::io::{self, IsTerminal, Write};
+
+use ralph_ui::Style;
+
+/// Colour on a terminal, unless NO_COLOR or a dumb terminal says otherwise.
+pub fn color(is_terminal: bool) -> bool {
+    ralph_ui::color_wanted(is_terminal, |name| std::env::var_os(name))
+}
+
+pub fn style() -> Style {
+    Style::system(color(io::stdout().is_terminal()))
+}
+
+/// Prints a text and a newline. A reader that went away has seen enough.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    quiet(out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+pub fn print_json(value: &serde_json::Value) -> io::Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
+}
+
+/// A closed pipe ends the printing, not the command.
+pub fn quiet(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

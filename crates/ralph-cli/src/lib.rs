@@ -1,0 +1,32 @@
+//! The command line of ralph: arguments, definition files, subcommands, exit codes.
+
+mod args;
+mod commands;
+pub mod config;
+mod error;
+mod io;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use args::command;
+
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match commands::dispatch(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! One attempt at one iteration: make the prompt, start the agent, listen to it, and report how it ended.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ralph_core::effect::SpawnAgent;
+use ralph_core::event::{AgentExited, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged};
+use ralph_core::input::Report;
+use ralph_core::marker::Rules;
+use ralph_core::plan::{PromptVia, Task};
+use ralph_core::prompt;
+
+use crate::executor::{Shared, Slot, report};
+use crate::lock;
+use crate::output::{Output, create_log};
+use crate::process::{self, SpawnErrorKind, Spec, Status, resolve_program};
+use crate::silence::Silence;
+use crate::spool::Spool;
+use crate::workspace::scan;
+
+/// One argument may not be longer on Linux.
+const MAX_ARGUMENT: usize = 128 * 1024 - 1;
+
+/// Sees to it that every attempt is reported, whatever becomes of its thread.
+pub(crate) struct Unreported(Option<Attempt>);
+
+impl Unreported {
+    pub(crate) fn new(attempt: Attempt) -> Self {
+        Self(Some(attempt))
+    }
+
+    pub(crate) fn run(mut self) {
+        if let Some(attempt) = self.0.take() {
+            attempt.run();
+        }
+    }
+}
+
+impl Drop for Unreported {
+    fn drop(&mut self) {
+        if let Some(attempt) = self.0.take() {
+            attempt.not_started("the system has no thread for it".to_owned());
+        }
+    }
+}
+
+/// One attempt at one iteration.
+pub(crate) struct Attempt {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) slot: Arc<Slot>,
+    pub(crate) spawn: SpawnAgent,
+}
+
+impl Attempt {
+    fn run(self) {
+        match self.prepare() {
+            Ok((spec, output)) => self.start(spec, output),
+            Err(NotPrepared::Missing(message)) => self.ended(Exit::Missing { message }),
+            Err(NotPrepared::Other(message)) => self.not_started(message),
+        }
+    }
+
+    fn prepare(&self) -> Result<(Spec, Output), NotPrepared> {
+        let Shared { plan, run, .. } = &*self.shared;
+        let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
+        let task = task_text(&plan.task)?;
+        let prompt = prompt::render(plan, &self.spawn.prompt, &task);
+        let prompt_path = run.prompt(iteration, attempt);
+        write_private(&prompt_path, &prompt)?;
+
+        let path = self.path_variable();
+        let found = resolve_program(&plan.agent.program, &plan.workspace, Some(&path));
+        let program =
+            found.map_err(|error| NotPrepared::Missing(format!("can not start the agent: {error}")))?;
+        let mut spec = Spec::new(program, &plan.workspace);
+        spec.args = plan.agent.args.iter().map(OsString::from).collect();
+        spec.kill_leftovers = plan.kill_leftovers;
+        match &plan.agent.prompt {
+            PromptVia::Stdin => spec.stdin = Some(prompt_path),
+            PromptVia::File { flag } => {
+                spec.args.extend(flag.iter().map(OsString::from));
+                spec.args.push(prompt_path.into_os_string());
+            }
+            PromptVia::Arg { flag } => {
+                if prompt.len() > MAX_ARGUMENT {
+                    return Err(NotPrepared::Other(format!(
+                        "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
+                        prompt.len()
+                    )));
+                }
+                spec.args.extend(flag.iter().map(OsString::from));
+                spec.args.push(OsString::from(&prompt));
+            }
+        }
+        spec.env = self.environment(path);
+
+        let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
+            NotPrepared::Other(format!("can not create the log of the iteration: {error}"))
+        })?;
+        let copy = match &plan.log_dir {
+            Some(dir) => Some(create_log(dir, iteration, crate::clock::now()).map_err(|error| {
+                NotPrepared::Other(format!("can not write to the log folder {}: {error}", dir.display()))
+            })?),
+            None => None,
+        };
+        let rules = Rules::new(plan.signals.completion_promise.as_deref(), &prompt);
+        self.look_before();
+        Ok((spec, Output::new(spool, copy, rules)))
+    }
+
+    fn look_before(&self) {
+        let mut snapshot = lock(&self.shared.snapshot);
+        if snapshot.is_none() {
+            *snapshot = scan(&self.shared.plan.workspace, None).map(|(snapshot, _)| snapshot);
+        }
+    }
+
+    /// The agent finds this very `ralph` first, wherever it was started from.
+    fn path_variable(&self) -> OsString {
+        let mut path = self.shared.run.bin().into_os_string();
+        if let Some(inherited) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(inherited);
+        }
+        path
+    }
+
+    fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+        let Shared { plan, run, .. } = &*self.shared;
+        let ralph = process::guard_exe().ok().map(PathBuf::into_os_string);
+        let own: [(&str, Option<OsString>); 6] = [
+            ("PATH", Some(path)),
+            ("RALPH_RUN_ID", Some(run.id.0.clone().into())),
+            ("RALPH_ITERATION", Some(self.spawn.iteration.to_string().into())),
+            ("RALPH_ATTEMPT", Some(self.spawn.attempt.to_string().into())),
+            ("RALPH_WORKSPACE", Some(plan.workspace.clone().into_os_string())),
+            ("RALPH_BIN", ralph),
+        ];
+        let own = own.into_iter().map(|(key, value)| (OsString::from(key), value));
+        let users = plan.agent.env.iter().map(|(key, value)| (key.into(), Some(value.into())));
+        own.chain(users).collect()
+    }
+
+    fn start(self, spec: Spec, output: Output) {
+        let attempt = Arc::new(self);
+        let silence = attempt.spawn.silence_timeout.map(Silence::watch);
+        let output = Arc::new(Mutex::new(Some(output)));
+        let handle = {
+            let (told, sink, heard) = (Arc::clone(&attempt), Arc::clone(&output), silence.clone());
+            let on_output = move |stream, bytes: &[u8]| {
+                heard.iter().for_each(|silence| silence.heard());
+                if let Some(output) = &mut *lock(&sink) {
+                    output.take(stream, bytes, &mut |text, truncated| told.said(text, truncated));
+                }
+            };
+            let (spawned, done) = (Arc::clone(&attempt), Arc::clone(&attempt));
+            let heard = silence.clone();
+            attempt.shared.supervisor.spawn_announced(
+                spec,
+                Some(attempt.shared.lock.as_fd()),
+                move |pid| spawned.spawned(pid),
+                on_output,
+                move |exit| {
+                    heard.iter().for_each(|silence| silence.over());
+                    done.exited(exit, lock(&output).take());
+                },
+            )
+        };
+        let mut state = attempt.slot.lock();
+        match state.kill.take() {
+            Some(grace) if grace.is_zero() => handle.kill(),
+            Some(grace) => handle.terminate(grace),
+            None => {}
+        }
+        if state.busy {
+            state.handle = Some(handle);
+        }
+        drop(state);
+        if let Some(silence) = silence {
+            silence.wait(|quiet| attempt.fell_silent(quiet));
+        }
+    }
+
+    fn spawned(&self, pid: u32) {
+        let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
+        report(&self.shared.inbox, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid }));
+    }
+
+    fn said(&self, text: String, truncated: bool) {
+        let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
+        report(&self.shared.inbox, Report::AgentSaid(AgentText { iteration, attempt, text, truncated }));
+    }
+
+    fn fell_silent(&self, quiet: Duration) {
+        let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
+        report(&self.shared.inbox, Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet }));
+    }
+
+    fn exited(&self, exit: process::Exit, output: Option<Output>) {
+        let found = output.map(|output| output.finish(&mut |text, truncated| self.said(text, truncated)));
+        let (found, output_bytes) = found.unwrap_or_default();
+        let mut report = self.blank(match exit.status {
+            Status::Code(code) => Exit::Code(code),
+            Status::Signal(signal) => Exit::Signal(signal),
+            Status::SpawnFailed { kind: SpawnErrorKind::NotFound | SpawnErrorKind::Permission, message } => {
+                Exit::Missing { message: format!("can not start the agent: {message}") }
+            }
+            Status::SpawnFailed { message, .. } => {
+                Exit::NotStarted { message: format!("can not start the agent: {message}") }
+            }
+            Status::GuardLost => Exit::Lost { message: "the agent's guard process was killed".to_owned() },
+        });
+        if exit.leftovers_alive {
+            let message = "processes of the agent can not be ended; see `ps`".to_owned();
+            report.exit = Exit::NotStarted { message };
+        }
+        report.duration = exit.duration;
+        report.claims_complete = found.complete;
+        report.blocked = found.blocked;
+        report.output_bytes = output_bytes;
+        report.leftovers = exit.killed_leftovers;
+        report.files = self.look_after();
+        self.send(report);
+    }
+
+    fn look_after(&self) -> Option<FilesChanged> {
+        let mut snapshot = lock(&self.shared.snapshot);
+        let before = snapshot.take()?;
+        let (after, changed) = scan(&self.shared.plan.workspace, Some(&before))?;
+        *snapshot = Some(after);
+        Some(changed)
+    }
+
+    fn not_started(&self, message: String) {
+        self.ended(Exit::NotStarted { message });
+    }
+
+    fn ended(&self, exit: Exit) {
+        self.send(self.blank(exit));
+    }
+
+    fn blank(&self, exit: Exit) -> AgentExited {
+        AgentExited {
+            iteration: self.spawn.iteration,
+            attempt: self.spawn.attempt,
+            exit,
+            duration: Duration::ZERO,
+            claims_complete: false,
+            blocked: None,
+            files: None,
+            output_bytes: 0,
+            leftovers: 0,
+            usage: Default::default(),
+            cost_usd: None,
+        }
+    }
+
+    /// The last thing an attempt does.
+    fn send(&self, exited: AgentExited) {
+        self.slot.free();
+        report(&self.shared.inbox, Report::AgentExited(Box::new(exited)));
+    }
+}
+
+enum NotPrepared {
+    Missing(String),
+    Other(String),
+}
+
+fn task_text(task: &Task) -> Result<String, NotPrepared> {
+    let path = match task {
+        Task::Text(text) => return Ok(text.clone()),
+        Task::File(path) | Task::RalphMd(path) => path,
+    };
+    let bytes = fs::read(path).map_err(|error| {
+        NotPrepared::Other(format!("can not read the prompt {}: {error}", path.display()))
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        NotPrepared::Other(format!("the prompt {} is not UTF-8 at byte {at}", path.display()))
+    })?;
+    Ok(match task {
+        Task::RalphMd(_) => ralph_core::ralph_md::body(&text),
+        _ => text,
+    })
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), NotPrepared> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| NotPrepared::Other(format!("can not store the prompt {}: {error}", path.display())))
+}

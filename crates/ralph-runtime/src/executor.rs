@@ -1,0 +1,109 @@
+//! Starts the work that the engine asks for, and reports what comes of it. Nothing here is waited for.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use ralph_core::effect::Effect;
+use ralph_core::input::{Input, Report};
+use ralph_core::plan::Plan;
+
+use crate::attempt::{Attempt, Unreported};
+use crate::driver::Envelope;
+use crate::lock;
+use crate::process::{Handle, Supervisor};
+use crate::store::RunDir;
+use crate::timer::Timers;
+use crate::workspace::{Snapshot, WorkspaceLock};
+
+pub(crate) struct Executor {
+    shared: Arc<Shared>,
+    timers: Timers,
+    slot: Arc<Slot>,
+}
+
+/// What every attempt needs.
+pub(crate) struct Shared {
+    pub(crate) plan: Plan,
+    pub(crate) run: RunDir,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) lock: WorkspaceLock,
+    pub(crate) inbox: Sender<Envelope>,
+    /// The workspace after the last iteration: the next one's before.
+    pub(crate) snapshot: Mutex<Option<Snapshot>>,
+}
+
+/// The attempt that is running, if any.
+#[derive(Default)]
+pub(crate) struct Slot {
+    state: Mutex<SlotState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+pub(crate) struct SlotState {
+    pub(crate) busy: bool,
+    pub(crate) handle: Option<Handle>,
+    /// A kill that came before there was anything to kill.
+    pub(crate) kill: Option<Duration>,
+}
+
+impl Slot {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, SlotState> {
+        lock(&self.state)
+    }
+
+    fn kill(&self, grace: Duration) {
+        let mut state = self.lock();
+        match &state.handle {
+            Some(handle) if grace.is_zero() => handle.kill(),
+            Some(handle) => handle.terminate(grace),
+            None => state.kill = Some(state.kill.map_or(grace, |earlier| earlier.min(grace))),
+        }
+    }
+
+    pub(crate) fn free(&self) {
+        *self.lock() = SlotState::default();
+        self.changed.notify_all();
+    }
+}
+
+impl Executor {
+    pub(crate) fn new(
+        plan: Plan,
+        run: RunDir,
+        supervisor: Supervisor,
+        lock: WorkspaceLock,
+        inbox: Sender<Envelope>,
+    ) -> std::io::Result<Self> {
+        let fired = inbox.clone();
+        let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
+        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot: Mutex::new(None) };
+        Ok(Self { shared: Arc::new(shared), timers, slot: Arc::default() })
+    }
+
+    pub(crate) fn start(&mut self, effect: Effect) {
+        match effect {
+            Effect::StartTimer { timer, when } => self.timers.set(timer, when),
+            Effect::KillAgent { grace } => self.slot.kill(grace),
+            Effect::SpawnAgent(spawn) => {
+                self.slot.lock().busy = true;
+                let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&self.slot));
+                let attempt = Unreported::new(Attempt { shared, slot, spawn });
+                // If there is no thread to be had the closure is dropped, and the attempt with it.
+                let _ = std::thread::Builder::new().name("agent".into()).spawn(move || attempt.run());
+            }
+        }
+    }
+
+    /// Ends the agent at once and returns when it is gone.
+    pub(crate) fn shut_down(&mut self) {
+        self.slot.kill(Duration::ZERO);
+        let state = self.slot.lock();
+        drop(self.slot.changed.wait_while(state, |state| state.busy));
+    }
+}
+
+pub(crate) fn report(inbox: &Sender<Envelope>, report: Report) {
+    let _ = inbox.send(Input::Report(report).into());
+}

@@ -1,0 +1,99 @@
+//! The journal on disk: appended, synced where something is decided that must survive, and opened again after anything.
+//!
+//! `journal.jsonl` holds the records. `journal.mark` says up to which byte they are known to be on disk for good; it is
+//! written after every sync. Damage behind the mark is the tail of a crash and is cut; damage before it means that something
+//! changed what had been stored, and is an error. `reserve` is room for the closing records on a disk that is full.
+
+mod file;
+mod mark;
+mod open;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use ralph_core::event::Event;
+use ralph_core::ids::Seq;
+use ralph_core::record::{Chain, Record};
+use ralph_core::time::Timestamp;
+
+pub use file::FileStorage;
+pub use mark::Mark;
+pub use open::{Cut, OpenError, open, recover};
+pub use read::{Line, Lines, follow, last_lines};
+
+pub const JOURNAL: &str = "journal.jsonl";
+
+/// Where the bytes go. Real files in the product; tests put in disks that are full or lie.
+pub trait Storage: Send {
+    /// Appends all of it, or fails, perhaps after a part.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts back to this length.
+    fn truncate(&mut self, len: u64) -> io::Result<()>;
+    /// Returns when everything appended is on disk, then notes how far that is.
+    fn sync(&mut self, mark: Mark) -> io::Result<()>;
+    /// Makes room for a last few records. Once.
+    fn release_reserve(&mut self);
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("can not write the journal: {0}")]
+pub struct JournalError(#[from] pub io::Error);
+
+pub struct Journal {
+    storage: Box<dyn Storage>,
+    position: Position,
+}
+
+/// The end of the journal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position {
+    pub seq: Seq,
+    pub chain: Chain,
+    pub len: u64,
+}
+
+impl Journal {
+    /// A journal that goes on at this position; the default one for a new file.
+    pub fn new(storage: Box<dyn Storage>, position: Position) -> Self {
+        Self { storage, position }
+    }
+
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Appends one batch in a single write, and syncs it if any of it has to survive. After an error the journal ends
+    /// where it did before.
+    pub fn append(&mut self, batch: &[(Timestamp, Event)]) -> Result<Vec<Record>, JournalError> {
+        let mut next = self.position;
+        let mut bytes = String::new();
+        let mut records = Vec::with_capacity(batch.len());
+        for (at, event) in batch {
+            next.seq = next.seq.next();
+            let record = Record { seq: next.seq, at: *at, event: event.clone() };
+            bytes.push_str(&record.encode(&mut next.chain));
+            records.push(record);
+        }
+        next.len += bytes.len() as u64;
+        let must_sync = batch.iter().any(|(_, event)| event.needs_sync());
+        if let Err(error) = self.write(bytes.as_bytes(), must_sync.then(|| Mark::at(next))) {
+            // What was half written would be cut on open anyway; this keeps a retry from being glued to it.
+            let _ = self.storage.truncate(self.position.len);
+            return Err(error.into());
+        }
+        self.position = next;
+        Ok(records)
+    }
+
+    fn write(&mut self, bytes: &[u8], mark: Option<Mark>) -> io::Result<()> {
+        self.storage.append(bytes)?;
+        mark.map_or(Ok(()), |mark| self.storage.sync(mark))
+    }
+
+    /// Gives up the reserve so that a few more records fit.
+    pub fn make_room(&mut self) {
+        self.storage.release_reserve();
+    }
+}

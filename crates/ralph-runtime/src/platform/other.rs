@@ -1,0 +1,47 @@
+//! Systems without inotify and timerfd (macOS): the same calls, looking again once in a while.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_core::time::Timestamp;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Without change notices a file is looked at again ten times a second.
+pub struct FileChanges;
+
+impl FileChanges {
+    pub fn watch(_path: &Path) -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    pub fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+        std::thread::sleep(at_most.min(Duration::from_millis(100)));
+        Ok(())
+    }
+}
+
+/// The weaker alarm: after a suspended machine wakes it may be up to thirty seconds late.
+pub struct WallClockAlarm;
+
+impl WallClockAlarm {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    pub fn wait(&self, wake: &impl AsFd, at: Option<Timestamp>, after: Option<Duration>) -> io::Result<()> {
+        let at = at.map(|at| at.since(crate::clock::now()).min(Duration::from_secs(30)));
+        let timeout = match (at, after) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let timeout =
+            timeout.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: d.subsec_nanos().into() });
+        let mut fds = [PollFd::new(wake, PollFlags::IN)];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The guard process: starts one program, watches it and ralph, and leaves nothing alive.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
+use signal_hook::consts::signal::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+use super::platform;
+use super::types::{SpawnErrorKind, Spec};
+use super::wire::{self, Ended, Lines, Message, Order};
+
+/// The only argument of a guard.
+pub const GUARD_ARG: &str = "__guard";
+
+/// The first line of `main`: becomes the guard, and does not return, if that is what this process was started
+/// for. Costs nothing otherwise.
+pub fn run_guard_if_asked() {
+    let mut args = env::args_os().skip(1);
+    if args.next().as_deref() == Some(OsStr::new(GUARD_ARG)) && args.next().is_none() {
+        guard_main();
+    }
+}
+
+/// Standard input is the control socket, standard output and error are the program's.
+pub fn guard_main() -> ! {
+    std::process::exit(match run() {
+        Ok(()) => 0,
+        Err(_) => 1,
+    })
+}
+
+fn run() -> io::Result<()> {
+    platform::become_guard()?;
+    let child_died = listen_to_signals()?;
+    close_fds::set_fds_cloexec(3, &[]);
+    let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    wire::send(&control, &Message::Ready)?;
+
+    let mut lines = Lines::default();
+    let Some((spec, lock)) = wire::receive_spec(&control, &mut lines)? else { return Ok(()) };
+    let since = Instant::now();
+    let agent = match start(&spec) {
+        Ok(agent) => agent,
+        Err((kind, message)) => return wire::send(&control, &Message::SpawnFailed { kind, message }),
+    };
+    // From here on nothing returns early: there is something to kill.
+    let_go_of_output();
+    let mut watch = Watch { control, child_died, lines, agent, since, kill_at: None };
+    watch.tell(&Message::Started { pid: agent.as_raw_pid() });
+    watch.run(spec.kill_leftovers, lock);
+    Ok(())
+}
+
+/// Handlers that do nothing. Unlike `SIG_IGN` they do not pass to the program that is started. Returns a socket
+/// that becomes readable when a child died.
+fn listen_to_signals() -> io::Result<UnixStream> {
+    for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+    }
+    let (read, write) = UnixStream::pair()?;
+    read.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(SIGCHLD, write)?;
+    Ok(read)
+}
+
+fn start(spec: &Spec) -> Result<Pid, (SpawnErrorKind, String)> {
+    if !spec.cwd.is_dir() {
+        let message = format!("the working directory {} is not there", spec.cwd.display());
+        return Err((SpawnErrorKind::WorkingDirectory, message));
+    }
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args).current_dir(&spec.cwd).process_group(0);
+    for (key, value) in &spec.env {
+        match value {
+            Some(value) => command.env(key, value),
+            None => command.env_remove(key),
+        };
+    }
+    match &spec.stdin {
+        None => command.stdin(Stdio::null()),
+        Some(path) => command.stdin(File::open(path).map_err(|error| {
+            (SpawnErrorKind::Other, format!("cannot open {} as standard input: {error}", path.display()))
+        })?),
+    };
+    let child = command.spawn().map_err(|error| explain(spec, &error))?;
+    i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| (SpawnErrorKind::Other, "the program has no process id".to_owned()))
+}
+
+fn explain(spec: &Spec, error: &io::Error) -> (SpawnErrorKind, String) {
+    let program = spec.program.display();
+    match error.kind() {
+        io::ErrorKind::NotFound if spec.cwd.join(&spec.program).is_file() => (
+            SpawnErrorKind::NotFound,
+            format!("{program} is there, but the interpreter its first line names is not"),
+        ),
+        io::ErrorKind::NotFound => (SpawnErrorKind::NotFound, format!("{program} was not found")),
+        io::ErrorKind::PermissionDenied => {
+            (SpawnErrorKind::Permission, format!("{program} may not be executed: {error}"))
+        }
+        _ => (SpawnErrorKind::Other, format!("cannot start {program}: {error}")),
+    }
+}
+
+/// The pipes belong to the program now: their end must be its end.
+fn let_go_of_output() {
+    if let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") {
+        // If this failed ralph would still stop reading, a drain bound later.
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+}
+
+enum News {
+    None,
+    /// Told to, or ralph is gone, or the grace is over.
+    Kill,
+}
+
+struct Watch {
+    control: UnixStream,
+    child_died: UnixStream,
+    lines: Lines,
+    agent: Pid,
+    since: Instant,
+    /// Set by the first `terminate`; a later one can only bring it forward.
+    kill_at: Option<Instant>,
+}
+
+impl Watch {
+    fn run(&mut self, kill_leftovers: bool, lock: Option<OwnedFd>) {
+        // An order that came on the heels of the spec is here already: the socket will not announce it again.
+        let mut news = self.obey();
+        let (reaped, sweep) = loop {
+            if let News::Kill = news {
+                self.tell(&Message::Killing);
+                break (false, true);
+            }
+            if let Some(status) = self.reap() {
+                self.report(status);
+                break (true, kill_leftovers || self.kill_at.is_some());
+            }
+            news = self.wait();
+        };
+        let killed = if sweep {
+            let agent = self.agent;
+            platform::sweep(agent, reaped, &mut |pid, status| {
+                if pid == agent && !reaped {
+                    self.report(status);
+                }
+            })
+        } else {
+            0
+        };
+        // First the lock: who hears `swept` may start the next run at once.
+        drop(lock);
+        self.tell(&Message::Swept { killed });
+    }
+
+    /// If ralph is gone there is nobody to tell, and the socket says so at the next look.
+    fn tell(&self, message: &Message) {
+        let _ = wire::send(&self.control, message);
+    }
+
+    fn report(&self, status: WaitStatus) {
+        let how = match status.exit_status() {
+            Some(code) => Ended::Code(code),
+            None => Ended::Signal(status.terminating_signal().unwrap_or_default()),
+        };
+        let micros = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.tell(&Message::Exited { how, micros });
+    }
+
+    /// Collects everything that died, orphans too, so that a long run leaves no zombies.
+    fn reap(&self) -> Option<WaitStatus> {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.agent => return Some(status),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+
+    fn wait(&mut self) -> News {
+        let timeout = self.kill_at.map(|at| timespec(at.saturating_duration_since(Instant::now())));
+        let mut fds =
+            [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.child_died, PollFlags::IN)];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return News::Kill,
+        }
+        let [control, child_died] = fds.map(|fd| !fd.revents().is_empty());
+        if child_died {
+            let mut chunk = [0; 64];
+            while matches!((&self.child_died).read(&mut chunk), Ok(1..)) {}
+        }
+        if control && matches!(self.listen(), News::Kill) {
+            return News::Kill;
+        }
+        match self.kill_at {
+            Some(at) if Instant::now() >= at => News::Kill,
+            _ => News::None,
+        }
+    }
+
+    fn listen(&mut self) -> News {
+        if !matches!(self.lines.fill(&self.control), Ok(true)) {
+            return News::Kill;
+        }
+        self.obey()
+    }
+
+    fn obey(&mut self) -> News {
+        while let Some(order) = self.lines.next() {
+            match order {
+                Ok(Order::Terminate { grace_ms }) => self.terminate(Duration::from_millis(grace_ms)),
+                Ok(Order::Kill) | Err(_) => return News::Kill,
+            }
+        }
+        News::None
+    }
+
+    fn terminate(&mut self, grace: Duration) {
+        // A program may take a second TERM for "at once": it gets one.
+        if self.kill_at.is_none() {
+            let _ = kill_process_group(self.agent, Signal::TERM);
+            // A stopped process hears TERM only when it goes on.
+            let _ = kill_process_group(self.agent, Signal::CONT);
+        }
+        let at = Instant::now().checked_add(grace);
+        self.kill_at = match (self.kill_at, at) {
+            (Some(old), Some(new)) => Some(old.min(new)),
+            (old, new) => new.or(old),
+        };
+    }
+}
+
+pub(super) fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}

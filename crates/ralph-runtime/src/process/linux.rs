@@ -1,0 +1,298 @@
+//! Everything of the process layer that only Linux has.
+//!
+//! # Why a guard
+//!
+//! A person presses Ctrl-C twice, the kernel runs out of memory, a laptop's battery dies: ralph can vanish at any
+//! instant without running a line of its own code. Then an agent, and every test server it started, would go on
+//! changing the workspace while the next run begins. So the killing must be done by somebody else, who notices
+//! the death by itself. That is the guard: a second process of the same binary whose only input is a socket to
+//! ralph. The kernel closes ralph's end however ralph dies, the guard reads the end of the stream, and kills.
+//!
+//! The guard holds the workspace lock too (a duplicate of ralph's descriptor, so the same `flock`). The lock is
+//! free only when both are gone, and the guard goes only when everything below it is dead: "I got the lock"
+//! means "nothing of the old run is alive". The agent never has the descriptor, so it cannot keep the lock.
+//!
+//! # Why a subreaper
+//!
+//! A process group or session is left by one `setsid`, and a daemon forks twice so that its parent is gone and it
+//! belongs to nobody. But an orphan always gets a new parent: the nearest living ancestor that asked to be a
+//! *child subreaper*, and only then init. The guard asks. Ancestry can not be changed in any other way, so
+//! whatever the agent starts is a descendant of the guard for as long as it lives. (What asks *another* process,
+//! such as a container daemon or `systemd-run`, to start something is not below the guard. Nor is the guard safe
+//! from an agent that hunts it down. Both are the sandbox's business.)
+//!
+//! # Why not `PR_SET_PDEATHSIG`
+//!
+//! It fires when the *thread* that spawned the child ends, not the process; it is lost on exec of a setuid
+//! program; it reaches the direct child only; and it has to be set between fork and exec, which safe code cannot.
+//!
+//! # Why the sweep ends, and ends with nothing alive
+//!
+//! [`sweep`] repeats: collect the dead; if `wait` says that there is no child at all (`ECHILD`), stop; otherwise
+//! send SIGKILL to all descendants that `/proc` shows and block until one more child has died.
+//!
+//! - *Nothing alive at the end.* A living descendant has a chain of parents up to the guard. The lowest link is
+//!   a child of the guard, dead or alive, so `wait` does not say `ECHILD`.
+//! - *Every round makes progress.* A direct child cannot vanish: only the guard can collect it. So a direct child
+//!   that was alive before the round is listed in `/proc`, with the guard as its parent, and gets SIGKILL. The
+//!   block after the round ends with its death.
+//! - *Nothing outruns it.* A fork that meets a pending signal is restarted after the signal, that is never. So who
+//!   is killed has no later children, and earlier ones come to the guard by the rule above. A crowd that forks
+//!   faster than it can be listed dies as a process group, which the kernel signals as one. A chain of processes
+//!   that each fork, change session and exit has one living member at a time, a child of the guard and the newest
+//!   process there is: the list is worked from its newest end, each one killed as soon as it is recognised, so
+//!   the time from seeing to killing is a few system calls.
+//! - *Nobody else is hit.* A process group belongs to one session, and a session passes on by fork only, so every
+//!   group that a descendant is in consists of descendants, except the guard's own, which is left out. A number
+//!   would have to be freed and given out anew within those few system calls to mean somebody else.
+//!
+//! A process stuck in the kernel, or one of another user (`sudo`), cannot be killed. Then the guard stays, with the
+//! lock, until it is gone; ralph reports it after a bound and goes on.
+//!
+//! `/proc/PID/task/TID/children` would save the search but is a kernel option that many builds lack. The search
+//! costs about a millisecond, and only when something was left behind.
+//!
+//! # Names
+//!
+//! `pkill -9 ralph` and `killall -9 ralph` must not hit the guard. They look at the command name, which is the name
+//! of the executed file, and (`-f`) at the command line. So the guard is executed as `/proc/self/exe` and then
+//! renamed, and its arguments do not have the word. `/proc/self/exe` has a second use: after an upgrade in the middle
+//! of the night it is still the old binary, which speaks the same protocol.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, kill_process, kill_process_group,
+    set_child_subreaper, setsid, wait,
+};
+
+/// What Linux gives an unprivileged user for a pipe: fewer, longer reads.
+const PIPE_SIZE: usize = 1 << 20;
+
+/// The executable to start guards from: this very program.
+pub fn guard_exe() -> io::Result<PathBuf> {
+    let this = Path::new("/proc/self/exe");
+    if this.exists() { Ok(this.to_owned()) } else { env::current_exe() }
+}
+
+pub(super) fn become_guard() -> io::Result<()> {
+    setsid()?;
+    set_child_subreaper(Some(getpid()))?;
+    // Cosmetic if it fails.
+    let _ = rustix::thread::set_name(c"agent-guard");
+    Ok(())
+}
+
+/// Makes the pipe larger if allowed. Returns its size.
+pub(super) fn grow_pipe(pipe: impl AsFd) -> usize {
+    rustix::pipe::fcntl_setpipe_size(&pipe, PIPE_SIZE)
+        .or_else(|_| rustix::pipe::fcntl_getpipe_size(&pipe))
+        .unwrap_or(PIPE_SIZE)
+}
+
+/// Kills and collects everything below this process. `agent` is the direct child, `reaped` if it has been collected
+/// already. Returns how many were killed, not counting the agent.
+pub(super) fn sweep(agent: Pid, reaped: bool, on_reaped: &mut dyn FnMut(Pid, WaitStatus)) -> u32 {
+    let me = getpid();
+    let mut killed = HashSet::new();
+    if !reaped {
+        // Quick, and right even where /proc cannot be read.
+        let _ = kill_process_group(agent, Signal::KILL);
+    }
+    let mut options = WaitOptions::NOHANG;
+    loop {
+        match wait(options) {
+            Ok(Some((pid, status))) => {
+                if status.terminating_signal() == Some(Signal::KILL.as_raw()) {
+                    killed.insert(pid);
+                }
+                on_reaped(pid, status);
+                options = WaitOptions::NOHANG;
+            }
+            Ok(None) => {
+                kill_below(me, &mut killed);
+                options = WaitOptions::empty();
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    killed.remove(&agent);
+    u32::try_from(killed.len()).unwrap_or(u32::MAX)
+}
+
+fn kill_below(me: Pid, killed: &mut HashSet<Pid>) {
+    let mut family = Family::below(me);
+    let mut groups = HashSet::from([getpgrp()]);
+    for pid in newest_first() {
+        let Some(found) = family.member(pid) else { continue };
+        kill(pid, found, &mut groups);
+        if !found.dead {
+            killed.insert(pid);
+        }
+    }
+}
+
+/// The group first: nobody in it gets to see another one die and to act on it.
+fn kill(pid: Pid, found: Stat, groups_done: &mut HashSet<Pid>) {
+    if let Some(group) = found.group.filter(|group| groups_done.insert(*group)) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+/// For ralph, when a guard died under its program: kills the guard's session and everything below it. Weaker than
+/// [`sweep`], as orphans that left the session cannot be told from strangers. The dead guard must not be collected
+/// yet, so that its number still means its session. Returns how many were killed.
+pub(super) fn kill_session(guard: u32) -> u32 {
+    let Some(session) = i32::try_from(guard).ok().and_then(Pid::from_raw) else { return 0 };
+    let mut killed = HashSet::new();
+    // Ends: whoever is new in a round was forked before its parent was killed.
+    loop {
+        let mut family = Family::of_session(session);
+        let members: Vec<(Pid, Stat)> = newest_first()
+            .into_iter()
+            .filter_map(|pid| Some((pid, family.member(pid).filter(|found| !found.dead)?)))
+            .filter(|(pid, _)| *pid != session && !killed.contains(pid))
+            .collect();
+        if members.is_empty() {
+            return u32::try_from(killed.len()).unwrap_or(u32::MAX);
+        }
+        let mut groups = HashSet::from([getpgrp()]);
+        for (pid, found) in members {
+            kill(pid, found, &mut groups);
+            killed.insert(pid);
+        }
+    }
+}
+
+/// Newest as far as numbers tell.
+fn newest_first() -> Vec<Pid> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut pids: Vec<Pid> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
+        .collect();
+    pids.sort_unstable_by_key(|pid| Reverse(pid.as_raw_pid()));
+    pids
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    dead: bool,
+    parent: Option<Pid>,
+    group: Option<Pid>,
+    session: Option<Pid>,
+}
+
+impl Stat {
+    fn read(pid: Pid) -> Option<Self> {
+        Self::parse(&fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?)
+    }
+
+    /// `pid (name) state parent group session …`, where the name may hold anything, `)` and spaces too.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let name_end = line.iter().rposition(|&byte| byte == b')')?;
+        let mut fields = str::from_utf8(line.get(name_end + 1..)?).ok()?.split_ascii_whitespace();
+        let dead = matches!(fields.next()?, "Z" | "X");
+        let mut pid = || -> Option<Option<Pid>> { Some(fields.next()?.parse().ok().and_then(Pid::from_raw)) };
+        Some(Self { dead, parent: pid()?, group: pid()?, session: pid()? })
+    }
+}
+
+/// Who is below a process (or in or below a session), learnt by climbing from child to parent.
+struct Family {
+    root: Option<Pid>,
+    session: Option<Pid>,
+    known: HashMap<Pid, bool>,
+}
+
+impl Family {
+    fn below(root: Pid) -> Self {
+        Self { root: Some(root), session: None, known: HashMap::from([(root, true)]) }
+    }
+
+    fn of_session(session: Pid) -> Self {
+        Self { root: None, session: Some(session), known: HashMap::new() }
+    }
+
+    /// `pid` as it is now, if it is one of them. Never the root.
+    fn member(&mut self, pid: Pid) -> Option<Stat> {
+        let mut path = Vec::new();
+        let mut first = None;
+        let mut next = Some(pid);
+        // A chain that breaks because a parent died meanwhile counts as a stranger's: it leads to the guard in
+        // the next round.
+        let belongs = loop {
+            let Some(pid) = next else { break false };
+            if let Some(&known) = self.known.get(&pid) {
+                break known;
+            }
+            let Some(stat) = Stat::read(pid) else { break false };
+            first = first.or(Some(stat));
+            path.push(pid);
+            if self.session.is_some() && stat.session == self.session {
+                break true;
+            }
+            next = stat.parent.filter(|parent| !path.contains(parent));
+        };
+        self.known.extend(path.iter().map(|&pid| (pid, belongs)));
+        // Not read above: its child came first and led here.
+        let stat = first.or_else(|| if path.is_empty() && belongs { Stat::read(pid) } else { None });
+        stat.filter(|_| belongs && self.root != Some(pid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pid(raw: i32) -> Option<Pid> {
+        Pid::from_raw(raw)
+    }
+
+    #[test]
+    fn a_name_cannot_forge_the_fields_after_it() {
+        let stat = Stat::parse(b"12 (a) S 1 1 1 (x) \xff) R 7 8 9 0 -1 4194304").unwrap();
+        assert_eq!(stat, Stat { dead: false, parent: pid(7), group: pid(8), session: pid(9) });
+        assert!(Stat::parse(b"12 (zombie) Z 7 8 9 0").unwrap().dead);
+    }
+
+    #[test]
+    fn a_kernel_thread_has_no_parent_and_a_cut_line_is_nothing() {
+        assert_eq!(Stat::parse(b"2 (kthreadd) S 0 0 0 0").unwrap().parent, None);
+        for line in [&b""[..], b"12 (x", b"12 (x)", b"12 (x) S 1 2"] {
+            assert_eq!(Stat::parse(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn family_is_children_and_grandchildren_only() {
+        let mut shell = std::process::Command::new("/bin/sh")
+            .args(["-c", "cat & echo $!; wait"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        io::BufRead::read_line(&mut io::BufReader::new(shell.stdout.take().unwrap()), &mut line).unwrap();
+        let grandchild = line.trim().parse().ok().and_then(Pid::from_raw).unwrap();
+        let child = Pid::from_child(&shell);
+
+        let mut family = Family::below(getpid());
+        assert_eq!(family.member(grandchild).unwrap().parent, Some(child));
+        assert_eq!(family.member(child).unwrap().parent, Some(getpid()));
+        assert_eq!(family.member(getpid()), None);
+        assert_eq!(family.member(rustix::process::getppid().unwrap()), None);
+        assert!(Family::below(grandchild).member(child).is_none());
+
+        kill_process(grandchild, Signal::KILL).unwrap();
+        shell.wait().unwrap();
+    }
+}

@@ -1,0 +1,39 @@
+//! Starts agents, gates and commands so that nothing of them outlives ralph.
+//!
+//! ```text
+//!  ralph ── control socket ──► guard (`ralph __guard`) ──► agent ──► anything it starts
+//!    ▲                           own session, subreaper      own process group
+//!    └────────────── stdout, stderr (pipes) ───────────────────┘
+//! ```
+//!
+//! - [`Supervisor`] is ralph's side. [`Supervisor::spawn`] never blocks: one thread per process talks to the
+//!   guard, hands output to a sink as it comes, and calls `on_exit` exactly once.
+//! - [`run_guard_if_asked`] is the guard's side: the first line of `main` of the binary.
+//! - The theory (why a guard, why it always wins) stands on top of `linux.rs`.
+//!
+//! What is deliberately absent: no pid files, no sleeps, no polling, no async runtime, no shell.
+
+mod guard;
+mod pool;
+mod program;
+mod supervisor;
+mod types;
+mod watch;
+mod wire;
+mod words;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(not(target_os = "linux"))]
+mod portable;
+#[cfg(not(target_os = "linux"))]
+use portable as platform;
+
+pub use guard::{GUARD_ARG, guard_main, run_guard_if_asked};
+pub use platform::guard_exe;
+pub use program::{ResolveError, resolve_program};
+pub use supervisor::{Handle, Supervisor};
+pub use types::{Exit, SpawnErrorKind, Spec, Status, Stream};
+pub use words::{SplitError, split_words};

@@ -1,0 +1,256 @@
+//! ralph's side: start a program under a guard, and tell it to end.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::pool::{Guard, Pool};
+use super::types::{Exit, SpawnErrorKind, Spec, Status, Stream};
+use super::watch::Watch;
+use super::wire::{self, Order};
+
+/// Starts programs. Cheap to clone; clones share the guards that were started ahead of time.
+#[derive(Clone)]
+pub struct Supervisor {
+    pool: Arc<Pool>,
+}
+
+impl Supervisor {
+    /// `guard_exe` is a program whose `main` calls [`run_guard_if_asked`](super::run_guard_if_asked), normally
+    /// [`guard_exe()`](super::guard_exe). `warm` guards are kept ready: one is enough for programs that run one after
+    /// the other. Nothing is started yet.
+    pub fn new(guard_exe: impl Into<PathBuf>, warm: usize) -> Self {
+        Self { pool: Arc::new(Pool::new(guard_exe.into(), warm)) }
+    }
+
+    /// Starts the guards that are to be kept ready, in the background. After the first `spawn` this happens by itself.
+    pub fn prewarm(&self) {
+        self.pool.refill();
+    }
+
+    /// Starts a program and returns at once.
+    ///
+    /// `on_output` gets every byte of both streams, in chunks as they come and each stream in order. While it does
+    /// not return nothing more is read, so a slow sink slows the program down instead of filling memory.
+    /// `on_exit` is called exactly once, after the last chunk, whatever happens: a program that could not be started
+    /// is an [`Exit`] too. Both are called on a thread of their own, except that `on_exit` is called right here if
+    /// that thread cannot be had.
+    ///
+    /// `lock` is kept by the guard until everything below it is dead, and is never seen by the program.
+    pub fn spawn(
+        &self,
+        spec: Spec,
+        lock: Option<BorrowedFd<'_>>,
+        on_output: impl FnMut(Stream, &[u8]) + Send + 'static,
+        on_exit: impl FnOnce(Exit) + Send + 'static,
+    ) -> Handle {
+        self.spawn_announced(spec, lock, |_| {}, on_output, on_exit)
+    }
+
+    /// The same; `on_start` is told the program's process id before any of its output.
+    pub fn spawn_announced(
+        &self,
+        spec: Spec,
+        lock: Option<BorrowedFd<'_>>,
+        on_start: impl Fn(u32) + Send + 'static,
+        on_output: impl FnMut(Stream, &[u8]) + Send + 'static,
+        on_exit: impl FnOnce(Exit) + Send + 'static,
+    ) -> Handle {
+        let shared = Arc::new(Shared::default());
+        let ending =
+            Ending { shared: Arc::clone(&shared), on_exit: Some(Box::new(on_exit)), since: Instant::now() };
+        let lock = match lock.map(|lock| lock.try_clone_to_owned()).transpose() {
+            Ok(lock) => lock,
+            Err(error) => {
+                ending.not_started(&error);
+                return Handle { shared };
+            }
+        };
+        let pool = Arc::clone(&self.pool);
+        // If this fails the closure is dropped, and `Ending` with it, which reports it.
+        let _ = thread::Builder::new()
+            .name("supervisor".into())
+            .spawn(move || supervise(&pool, &spec, lock, on_start, on_output, ending));
+        Handle { shared }
+    }
+}
+
+fn supervise(
+    pool: &Arc<Pool>,
+    spec: &Spec,
+    lock: Option<OwnedFd>,
+    on_start: impl Fn(u32),
+    mut on_output: impl FnMut(Stream, &[u8]),
+    ending: Ending,
+) {
+    let guard = match pool.put_to_work(spec, lock.as_ref().map(AsFd::as_fd)) {
+        Ok(guard) => guard,
+        Err(error) => return ending.not_started(&error),
+    };
+    drop(lock);
+    ending.shared.connect(&guard);
+    pool.refill();
+    let mut watch = Watch::new(guard, spec.drain);
+    let started = |pid| {
+        ending.shared.link().pid = Some(pid);
+        on_start(pid);
+    };
+    let exit = watch.run(&mut on_output, &started);
+    ending.call(exit);
+    watch.collect_guard();
+}
+
+/// Sees to it that the run hears of the end, even if a sink panics.
+struct Ending {
+    shared: Arc<Shared>,
+    on_exit: Option<Box<dyn FnOnce(Exit) + Send>>,
+    since: Instant,
+}
+
+impl Ending {
+    fn not_started(self, error: &io::Error) {
+        let message = format!("cannot start a guard process: {error}");
+        self.call(Exit {
+            status: Status::SpawnFailed { kind: SpawnErrorKind::Other, message },
+            duration: Duration::ZERO,
+            killed_leftovers: 0,
+            leftovers_alive: false,
+            drained: true,
+        });
+    }
+
+    fn call(mut self, exit: Exit) {
+        self.shared.disconnect();
+        if let Some(on_exit) = self.on_exit.take() {
+            on_exit(exit);
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let Some(on_exit) = self.on_exit.take() else { return };
+        // Closes the last handle on the guard's socket: it kills everything.
+        self.shared.disconnect();
+        on_exit(Exit {
+            status: Status::GuardLost,
+            duration: self.since.elapsed(),
+            killed_leftovers: 0,
+            leftovers_alive: false,
+            drained: false,
+        });
+    }
+}
+
+/// A program that was started. Dropping it changes nothing; all calls are harmless after the exit.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Handle {
+    /// The program's process id, once it runs. Known before the first output is handed out.
+    pub fn pid(&self) -> Option<u32> {
+        self.shared.link().pid
+    }
+
+    /// TERM to the program's process group; after `grace` KILL to everything below the guard. Asking again can only
+    /// bring the KILL forward.
+    pub fn terminate(&self, grace: Duration) {
+        // The far future if it overflows; a second `terminate` still brings it forward.
+        let at = Instant::now().checked_add(grace);
+        self.shared.order(Wish::Kill { at });
+    }
+
+    /// KILL to everything, now, whatever `terminate` has promised.
+    pub fn kill(&self) {
+        self.shared.order(Wish::KillNow);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Wish {
+    Kill { at: Option<Instant> },
+    KillNow,
+}
+
+impl Wish {
+    fn beats(self, old: Option<Wish>) -> bool {
+        match (old, self) {
+            (None, _) => true,
+            (Some(Wish::KillNow), _) => false,
+            (Some(Wish::Kill { .. }), Wish::KillNow) => true,
+            (Some(Wish::Kill { at: Some(old) }), Wish::Kill { at: Some(new) }) => new < old,
+            (Some(Wish::Kill { at: old }), Wish::Kill { at: new }) => old.is_none() && new.is_some(),
+        }
+    }
+
+    fn send(self, guard: &Line) {
+        let order = match self {
+            Wish::KillNow => Order::Kill,
+            Wish::Kill { at } => {
+                let grace = at.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+                Order::Terminate { grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }
+            }
+        };
+        // A guard that is gone needs no orders.
+        let _ = wire::send(&guard.control, &order);
+        // An agent, or a person with a broad pattern, may have stopped it. Not collected yet, so the number is its.
+        let _ = guard.pid.map(|pid| kill_process(pid, Signal::CONT));
+    }
+}
+
+/// The way to a guard that has its work.
+struct Line {
+    control: Arc<UnixStream>,
+    pid: Option<Pid>,
+}
+
+#[derive(Default)]
+struct Shared {
+    link: Mutex<Link>,
+}
+
+#[derive(Default)]
+struct Link {
+    guard: Option<Line>,
+    pid: Option<u32>,
+    /// The strongest wish so far. Sent when the guard has its work, if that is later.
+    wish: Option<Wish>,
+}
+
+impl Shared {
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn order(&self, wish: Wish) {
+        let mut link = self.link();
+        if wish.beats(link.wish) {
+            link.wish = Some(wish);
+            if let Some(guard) = &link.guard {
+                wish.send(guard);
+            }
+        }
+    }
+
+    fn connect(&self, guard: &Guard) {
+        let pid = i32::try_from(guard.child.id()).ok().and_then(Pid::from_raw);
+        let line = Line { control: Arc::clone(&guard.control), pid };
+        let mut link = self.link();
+        if let Some(wish) = link.wish {
+            wish.send(&line);
+        }
+        link.guard = Some(line);
+    }
+
+    fn disconnect(&self) {
+        self.link().guard = None;
+    }
+}

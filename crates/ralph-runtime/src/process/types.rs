@@ -1,0 +1,90 @@
+//! What to start, and how it ended.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A program to run under a guard. No shell is involved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// Best absolute, from [`resolve_program`](super::resolve_program): a bare name is looked up on ralph's own
+    /// `PATH`, and a relative path means different things on different systems once `cwd` is set.
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    /// Changes to ralph's own environment: a value sets, `None` removes.
+    pub env: Vec<(OsString, Option<OsString>)>,
+    pub cwd: PathBuf,
+    /// The file that becomes standard input. A file, not a pipe: a program that never reads it blocks nobody.
+    /// `None` is `/dev/null`.
+    pub stdin: Option<PathBuf>,
+    /// Kill what the program left behind when it exited by itself. When it is told to end, everything below it
+    /// is killed whatever this says.
+    pub kill_leftovers: bool,
+    /// How long a survivor that holds stdout or stderr may keep the exit from being reported.
+    /// Matters only with `kill_leftovers: false`.
+    pub drain: Duration,
+}
+
+impl Spec {
+    pub const DEFAULT_DRAIN: Duration = Duration::from_millis(500);
+
+    pub fn new(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: cwd.into(),
+            stdin: None,
+            kill_leftovers: true,
+            drain: Self::DEFAULT_DRAIN,
+        }
+    }
+}
+
+/// Where a chunk of output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// How a process ended, and what became of everything below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    pub status: Status,
+    /// From the start of the program to its exit, on the monotonic clock; output and sweep not counted.
+    pub duration: Duration,
+    /// Processes that were still alive when the program ended and were killed.
+    pub killed_leftovers: u32,
+    /// The sweep did not finish in time: something cannot be killed (stuck in the kernel, or another user's).
+    /// The guard keeps at it and keeps the workspace lock.
+    pub leftovers_alive: bool,
+    /// Both pipes were read to their end. If not, a survivor still held one of them.
+    pub drained: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    Code(i32),
+    Signal(i32),
+    SpawnFailed {
+        kind: SpawnErrorKind,
+        message: String,
+    },
+    /// The guard died under the program: somebody killed it. What could be found of the program was killed too.
+    GuardLost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpawnErrorKind {
+    /// No such program, or its `#!` interpreter is missing.
+    NotFound,
+    /// It is there but may not be executed.
+    Permission,
+    /// The working directory is gone or is no directory.
+    WorkingDirectory,
+    Other,
+}

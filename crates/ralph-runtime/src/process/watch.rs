@@ -1,0 +1,251 @@
+//! One loop per program: reads its output and its guard, and knows when it is over.
+//!
+//! One thread with `poll` rather than a thread per pipe: chunks of both streams reach the sink without a lock, and a
+//! pipe that a survivor holds open can be given up, which a blocked `read` cannot.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::guard::timespec;
+use super::platform;
+use super::pool::Guard;
+use super::types::{Exit, Status, Stream};
+use super::wire::{Ended, Message};
+
+/// How long a guard may take to kill everything before ralph goes on without it.
+const SWEEP_BOUND: Duration = Duration::from_secs(5);
+const BUFFER: usize = 256 * 1024;
+
+pub(super) struct Watch {
+    guard: Guard,
+    drain: Duration,
+    since: Instant,
+    phase: Phase,
+    status: Option<Status>,
+    duration: Option<Duration>,
+    killed_leftovers: u32,
+    leftovers_alive: bool,
+    /// What the two pipes can hold. Whatever the program itself wrote is out after so many more bytes.
+    capacity: usize,
+    /// A survivor holds a pipe, and its time is over.
+    given_up: bool,
+}
+
+enum Phase {
+    /// Output waits until the guard has told the process id: a sink may rely on it being known.
+    Starting,
+    Running,
+    /// The program exited or is being killed; its guard sees to the rest.
+    Sweeping {
+        until: Instant,
+    },
+    /// The guard is done, or given up. What is left in the pipes is read. `looked`: the pipes were polled since.
+    Draining {
+        until: Instant,
+        read: usize,
+        looked: bool,
+    },
+}
+
+struct Ready {
+    control: bool,
+    stdout: bool,
+    stderr: bool,
+}
+
+impl Watch {
+    pub(super) fn new(guard: Guard, drain: Duration) -> Self {
+        let capacity = [&guard.stdout, &guard.stderr].into_iter().flatten().map(platform::grow_pipe).sum();
+        Self {
+            guard,
+            drain,
+            since: Instant::now(),
+            phase: Phase::Starting,
+            status: None,
+            duration: None,
+            killed_leftovers: 0,
+            leftovers_alive: false,
+            capacity,
+            given_up: false,
+        }
+    }
+
+    pub(super) fn run(&mut self, sink: &mut dyn FnMut(Stream, &[u8]), on_pid: &dyn Fn(u32)) -> Exit {
+        let mut buffer = vec![0; BUFFER];
+        while !self.is_over() {
+            let ready = self.wait();
+            if ready.control {
+                self.listen(on_pid);
+            }
+            let mut got = 0;
+            if ready.stdout {
+                got += read(&mut self.guard.stdout, &mut buffer, |chunk| sink(Stream::Stdout, chunk));
+            }
+            if ready.stderr {
+                got += read(&mut self.guard.stderr, &mut buffer, |chunk| sink(Stream::Stderr, chunk));
+            }
+            self.advance(got);
+        }
+        Exit {
+            status: self.status.take().unwrap_or(Status::GuardLost),
+            duration: self.duration.unwrap_or_else(|| self.since.elapsed()),
+            killed_leftovers: self.killed_leftovers,
+            leftovers_alive: self.leftovers_alive,
+            drained: self.is_drained(),
+        }
+    }
+
+    /// Waits for the guard process itself, so that it is no zombie. It exits right after its last message, unless
+    /// something below it cannot be killed.
+    pub(super) fn collect_guard(self) {
+        let Guard { mut child, control, .. } = self.guard;
+        drop(control);
+        let _ = child.wait();
+    }
+
+    fn is_drained(&self) -> bool {
+        self.guard.stdout.is_none() && self.guard.stderr.is_none()
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Draining { .. }) && (self.given_up || self.is_drained())
+    }
+
+    fn wait(&self) -> Ready {
+        let timeout = match self.phase {
+            Phase::Starting | Phase::Running => None,
+            Phase::Sweeping { until } | Phase::Draining { until, .. } => {
+                Some(timespec(until.saturating_duration_since(Instant::now())))
+            }
+        };
+        // After the guard's last word only the pipes matter. Its hang-up would wake us for ever.
+        let control = (!matches!(self.phase, Phase::Draining { .. })).then_some(&*self.guard.control);
+        let started = !matches!(self.phase, Phase::Starting);
+        let [stdout, stderr] =
+            [&self.guard.stdout, &self.guard.stderr].map(|fd| fd.as_ref().filter(|_| started));
+        let mut fds = Vec::with_capacity(3);
+        fds.extend(control.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        fds.extend(stdout.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        fds.extend(stderr.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        // The arguments are valid, so what can fail is memory or a signal: try again.
+        let _ = poll(&mut fds, timeout.as_ref());
+        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut next = |polled: bool| polled && ready.next().unwrap_or(false);
+        Ready {
+            control: next(control.is_some()),
+            stdout: next(stdout.is_some()),
+            stderr: next(stderr.is_some()),
+        }
+    }
+
+    fn listen(&mut self, on_pid: &dyn Fn(u32)) {
+        let open = matches!(self.guard.lines.fill(&self.guard.control), Ok(true));
+        while let Some(message) = self.guard.lines.next() {
+            match message {
+                Ok(message) => self.heard(message, on_pid),
+                // Nothing but a guard writes here, so this one is broken. It has to be stopped like a lost one.
+                Err(_) => return self.lost(),
+            }
+        }
+        if !open && !matches!(self.phase, Phase::Draining { .. }) {
+            self.lost();
+        }
+    }
+
+    fn heard(&mut self, message: Message, on_pid: &dyn Fn(u32)) {
+        match message {
+            Message::Ready => {}
+            Message::Started { pid } => {
+                self.since = Instant::now();
+                self.phase = Phase::Running;
+                on_pid(pid.unsigned_abs());
+            }
+            Message::SpawnFailed { kind, message } => {
+                self.status = Some(Status::SpawnFailed { kind, message });
+                self.duration = Some(Duration::ZERO);
+                self.start_draining();
+            }
+            Message::Killing => self.start_sweeping(),
+            Message::Exited { how, micros } => {
+                self.status = Some(match how {
+                    Ended::Code(code) => Status::Code(code),
+                    Ended::Signal(signal) => Status::Signal(signal),
+                });
+                self.duration = Some(Duration::from_micros(micros));
+                self.start_sweeping();
+            }
+            Message::Swept { killed } => {
+                self.killed_leftovers = killed;
+                self.start_draining();
+            }
+        }
+    }
+
+    fn lost(&mut self) {
+        let _ = self.guard.child.kill();
+        self.killed_leftovers = platform::kill_session(self.guard.child.id());
+        self.status.get_or_insert(Status::GuardLost);
+        self.start_draining();
+    }
+
+    fn start_sweeping(&mut self) {
+        if matches!(self.phase, Phase::Starting | Phase::Running) {
+            self.phase = Phase::Sweeping { until: after(SWEEP_BOUND) };
+        }
+    }
+
+    fn start_draining(&mut self) {
+        if !matches!(self.phase, Phase::Draining { .. }) {
+            self.phase = Phase::Draining { until: after(self.drain), read: 0, looked: false };
+        }
+    }
+
+    fn advance(&mut self, got: usize) {
+        let now = Instant::now();
+        match &mut self.phase {
+            Phase::Starting | Phase::Running => {}
+            Phase::Sweeping { until } => {
+                if now >= *until {
+                    self.leftovers_alive = true;
+                    // No word of the program itself: it is stuck in the kernel with a KILL pending.
+                    self.status.get_or_insert(Status::Signal(rustix::process::Signal::KILL.as_raw()));
+                    self.start_draining();
+                }
+            }
+            Phase::Draining { until, read, looked } => {
+                *read = read.saturating_add(got);
+                // The program's own output is in the pipe by now, so it is read even when the time is over: until
+                // a look finds nothing, or so much came that the rest is a survivor's.
+                let all_read = (*looked && got == 0) || *read >= self.capacity;
+                *looked = true;
+                if now >= *until && all_read {
+                    self.given_up = true;
+                }
+            }
+        }
+    }
+}
+
+/// Reads once, and closes the pipe at its end. Returns how much there was.
+fn read(pipe: &mut Option<OwnedFd>, buffer: &mut [u8], mut sink: impl FnMut(&[u8])) -> usize {
+    let Some(fd) = pipe else { return 0 };
+    match rustix::io::read(fd, &mut *buffer) {
+        Ok(got) if got > 0 => {
+            sink(buffer.get(..got).unwrap_or_default());
+            got
+        }
+        Err(Errno::INTR | Errno::AGAIN) => 0,
+        Ok(_) | Err(_) => {
+            *pipe = None;
+            0
+        }
+    }
+}
+
+/// A day is for ever here, and cannot overflow.
+fn after(duration: Duration) -> Instant {
+    Instant::now() + duration.min(Duration::from_secs(24 * 60 * 60))
+}

@@ -1,0 +1,263 @@
+//! What ralph and a guard say to each other: one JSON object a line over a Unix socket.
+//!
+//! ```text
+//! guard  ready                 in its own session, deaf to signals: it can be given work
+//! ralph  spec (+ lock fd)      once
+//! guard  started | spawn_failed
+//! ralph  terminate, kill       any number of times; closing the socket is `kill`
+//! guard  killing               only if it came to that
+//! guard  exited                the program itself
+//! guard  swept                 everything below it; the lock is released before this is said
+//! ```
+
+use std::ffi::OsString;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::io::{FdFlags, fcntl_setfd, retry_on_intr};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::types::{SpawnErrorKind, Spec};
+
+/// From the guard.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Message {
+    Ready,
+    Started { pid: i32 },
+    SpawnFailed { kind: SpawnErrorKind, message: String },
+    Killing,
+    Exited { how: Ended, micros: u64 },
+    Swept { killed: u32 },
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Ended {
+    Code(i32),
+    Signal(i32),
+}
+
+/// To the guard.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    Terminate { grace_ms: u64 },
+    Kill,
+}
+
+/// What a guard needs of a [`Spec`].
+#[derive(Serialize, Deserialize)]
+struct Work {
+    program: Bytes,
+    args: Vec<Bytes>,
+    env: Vec<(Bytes, Option<Bytes>)>,
+    cwd: Bytes,
+    stdin: Option<Bytes>,
+    kill_leftovers: bool,
+}
+
+/// A path or argument: a JSON string if it is UTF-8, else an array of its bytes.
+struct Bytes(OsString);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_str() {
+            Some(text) => to.serialize_str(text),
+            None => to.collect_seq(self.0.as_bytes()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Text(String),
+            Raw(Vec<u8>),
+        }
+        Ok(Self(match Either::deserialize(from)? {
+            Either::Text(text) => text.into(),
+            Either::Raw(bytes) => OsString::from_vec(bytes),
+        }))
+    }
+}
+
+impl From<&Spec> for Work {
+    fn from(spec: &Spec) -> Self {
+        let bytes = |text: &OsString| Bytes(text.clone());
+        let path = |path: &PathBuf| Bytes(path.clone().into_os_string());
+        Self {
+            program: path(&spec.program),
+            args: spec.args.iter().map(bytes).collect(),
+            env: spec.env.iter().map(|(key, value)| (bytes(key), value.as_ref().map(bytes))).collect(),
+            cwd: path(&spec.cwd),
+            stdin: spec.stdin.as_ref().map(path),
+            kill_leftovers: spec.kill_leftovers,
+        }
+    }
+}
+
+impl From<Work> for Spec {
+    fn from(work: Work) -> Self {
+        Self {
+            program: work.program.0.into(),
+            args: work.args.into_iter().map(|arg| arg.0).collect(),
+            env: work.env.into_iter().map(|(key, value)| (key.0, value.map(|value| value.0))).collect(),
+            cwd: work.cwd.0.into(),
+            stdin: work.stdin.map(|path| path.0.into()),
+            kill_leftovers: work.kill_leftovers,
+            drain: Duration::ZERO,
+        }
+    }
+}
+
+fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> io::Result<()> {
+    socket.write_all(&line(message)?)
+}
+
+/// An error means that the guard did not get the whole line, and so did nothing about it.
+pub(super) fn send_spec(
+    mut socket: &UnixStream,
+    spec: &Spec,
+    lock: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let line = line(&Work::from(spec))?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let fds: Vec<BorrowedFd<'_>> = lock.into_iter().collect();
+    if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&fds)) {
+        return Err(io::Error::other("no room for the workspace lock"));
+    }
+    let sent = retry_on_intr(|| sendmsg(socket, &[IoSlice::new(&line)], &mut ancillary, SendFlags::empty()))?;
+    socket.write_all(line.get(sent..).unwrap_or_default())
+}
+
+/// `None` if ralph went away before it had any work.
+pub(super) fn receive_spec(
+    socket: &UnixStream,
+    lines: &mut Lines,
+) -> io::Result<Option<(Spec, Option<OwnedFd>)>> {
+    let mut lock = None;
+    loop {
+        if let Some(work) = lines.next::<Work>() {
+            return Ok(Some((work?.into(), lock)));
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut chunk = [0; 16 * 1024];
+        let got = retry_on_intr(|| {
+            recvmsg(socket, &mut [IoSliceMut::new(&mut chunk)], &mut ancillary, RecvFlags::empty())
+        })?;
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = message {
+                lock = lock.or(fds.last());
+            }
+        }
+        if let Some(fd) = &lock {
+            // Not atomic with the receipt, which is fine: a guard has one thread.
+            fcntl_setfd(fd.as_fd(), FdFlags::CLOEXEC)?;
+        }
+        if got.bytes == 0 {
+            return Ok(None);
+        }
+        lines.push(chunk.get(..got.bytes).unwrap_or_default());
+    }
+}
+
+/// Bytes received that do not make a whole line yet.
+#[derive(Default)]
+pub(super) struct Lines {
+    pending: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// Reads what is there, blocking if nothing is. `Ok(false)` is the end.
+    pub(super) fn fill(&mut self, mut socket: &UnixStream) -> io::Result<bool> {
+        let mut chunk = [0; 4096];
+        loop {
+            match socket.read(&mut chunk) {
+                Ok(got) => {
+                    self.push(chunk.get(..got).unwrap_or_default());
+                    return Ok(got > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn next<T: DeserializeOwned>(&mut self) -> Option<io::Result<T>> {
+        let end = self.pending.iter().position(|&byte| byte == b'\n')?;
+        let line: Vec<u8> = self.pending.drain(..=end).collect();
+        Some(serde_json::from_slice(&line).map_err(io::Error::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_arrives_as_it_was_sent_whatever_its_bytes_and_size() {
+        let odd = OsString::from_vec(b"a\xff\n\0\"b".to_vec());
+        let spec = Spec {
+            program: "/bin/x".into(),
+            args: vec![odd.clone(), "x".repeat(1 << 20).into(), OsString::new()],
+            env: vec![("SET".into(), Some(odd.clone())), ("GONE".into(), None)],
+            cwd: PathBuf::from(odd),
+            stdin: Some("/p".into()),
+            kill_leftovers: false,
+            drain: Duration::ZERO,
+        };
+        let (ralph, guard) = UnixStream::pair().unwrap();
+        let (received, lock) = std::thread::scope(|scope| {
+            scope.spawn(|| send_spec(&ralph, &spec, Some(ralph.as_fd())).unwrap());
+            receive_spec(&guard, &mut Lines::default()).unwrap().unwrap()
+        });
+        assert_eq!(received, spec);
+        let flags = rustix::io::fcntl_getfd(lock.expect("the fd came along")).unwrap();
+        assert!(flags.contains(FdFlags::CLOEXEC));
+    }
+
+    #[test]
+    fn a_spec_cut_short_is_no_work() {
+        let (mut ralph, guard) = UnixStream::pair().unwrap();
+        ralph.write_all(br#"{"program":"/bin/x","args":[]"#).unwrap();
+        drop(ralph);
+        assert!(receive_spec(&guard, &mut Lines::default()).unwrap().is_none());
+    }
+
+    #[test]
+    fn lines_come_out_one_by_one_and_only_when_whole() {
+        let mut lines = Lines::default();
+        lines.push(b"1\n2\n3");
+        assert_eq!(lines.next::<u8>().unwrap().unwrap(), 1);
+        assert_eq!(lines.next::<u8>().unwrap().unwrap(), 2);
+        assert!(lines.next::<u8>().is_none());
+        lines.push(b"4\nx\n");
+        assert_eq!(lines.next::<u8>().unwrap().unwrap(), 34);
+        assert!(lines.next::<u8>().unwrap().is_err());
+    }
+}

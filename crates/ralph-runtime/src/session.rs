@@ -1,0 +1,179 @@
+//! A session: one process of ralph working on one run, from taking the lock to giving it back.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use ralph_core::effect::Step;
+use ralph_core::engine::Engine;
+use ralph_core::event::{Event, FORMAT, RunResumed, RunStarted, RunStopped};
+use ralph_core::input::{Command, Input};
+use ralph_core::plan::{Limits, Plan};
+use ralph_core::record::Record;
+use ralph_core::replay::Folder;
+use ralph_core::state::RunState;
+use ralph_core::time::Timestamp;
+
+use crate::control::Server;
+use crate::driver::{Driver, Envelope};
+use crate::executor::Executor;
+use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Position};
+use crate::process::{self, Supervisor};
+use crate::store::{RunDir, Store, StoreError};
+use crate::workspace::{LockError, WorkspaceLock};
+use crate::{clock, signals};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("{}", busy(.workspace, .holder))]
+    Busy { workspace: PathBuf, holder: Option<String> },
+    #[error("can not open the workspace {}: {error}", path.display())]
+    Workspace { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("can not set up the run: {0}")]
+    Io(#[from] io::Error),
+}
+
+fn busy(workspace: &Path, holder: &Option<String>) -> String {
+    let workspace = workspace.display();
+    match holder {
+        Some(holder) => format!(
+            "run {holder} is working in {workspace}\n\
+             `ralph status {holder}` shows it, `ralph stop {holder}` ends it, `-C DIR` works elsewhere"
+        ),
+        None => format!("{workspace} is held by processes of another run, or by another user's"),
+    }
+}
+
+/// A run that is open: nobody else works on it or in its workspace.
+pub struct Session {
+    run: RunDir,
+    lock: WorkspaceLock,
+    journal: Journal,
+    start: Start,
+    pub cut: Option<Cut>,
+}
+
+enum Start {
+    New(Box<Plan>),
+    Old(Box<RunState>),
+}
+
+impl Session {
+    /// Takes the workspace and makes a new run in it.
+    pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
+        let lock = lock_workspace(store, &plan.workspace)?;
+        let run = store.create_run(clock::now())?;
+        let storage = FileStorage::create(&run.path)?;
+        let journal = Journal::new(Box::new(storage), Position::default());
+        Ok(Self { run, lock, journal, start: Start::New(Box::new(plan)), cut: None })
+    }
+
+    /// Opens an old run to go on with it. `state` is where it stands.
+    pub fn open(store: &Store, run: RunDir) -> Result<Self, SessionError> {
+        let workspace = run.summary().map(|summary| summary.workspace);
+        let workspace = workspace.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
+        let lock = lock_workspace(store, &workspace)?;
+        let mut folder = Folder::default();
+        let (journal, cut) = journal::open(&run.path, &mut |record| folder.push(record))?;
+        let state = folder.state.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
+        Ok(Self { run, lock, journal, start: Start::Old(Box::new(state)), cut })
+    }
+
+    pub fn run_dir(&self) -> &RunDir {
+        &self.run
+    }
+
+    /// Where an old run stands; nothing for a new one.
+    pub fn state(&self) -> Option<&RunState> {
+        match &self.start {
+            Start::Old(state) => Some(state),
+            Start::New(_) => None,
+        }
+    }
+
+    /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
+    pub fn record(mut self, command: Command) -> Result<Vec<Event>, SessionError> {
+        let Start::Old(state) = self.start else { return Ok(Vec::new()) };
+        let now = clock::now();
+        let mut engine = Engine::from_state(*state);
+        let step = engine.handle(now, Input::Command(command));
+        let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();
+        self.journal.append(&batch)?;
+        Ok(step.events)
+    }
+
+    /// Works until the run stops. `limits` are those of a resume. Every record is given to `publish` once it is on disk.
+    pub fn work(
+        self,
+        version: &str,
+        limits: Option<Limits>,
+        publish: &mut dyn FnMut(&Record),
+    ) -> Result<RunStopped, SessionError> {
+        let Session { run, lock, journal, start, .. } = self;
+        let (inbox, outbox) = mpsc::channel::<Envelope>();
+        let sender = inbox.clone();
+        signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
+        let _server = Server::start(&run, inbox.clone())?;
+        let exe = process::guard_exe()?;
+        offer_ralph(&run, &exe)?;
+        let supervisor = Supervisor::new(exe, 1);
+        supervisor.prewarm();
+
+        let now = clock::now();
+        let (engine, first) = begin(&run, start, version, limits, now);
+        let plan = engine.state().plan.clone();
+        let executor = Executor::new(plan, run, supervisor, lock, inbox)?;
+        let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
+        match engine.state().stopped.clone() {
+            Some(stopped) => Ok(stopped),
+            None => Err(io::Error::other("the run ended without a reason").into()),
+        }
+    }
+}
+
+fn begin(
+    run: &RunDir,
+    start: Start,
+    version: &str,
+    limits: Option<Limits>,
+    now: Timestamp,
+) -> (Engine, Step) {
+    let (version, pid) = (version.to_owned(), std::process::id());
+    match start {
+        Start::New(plan) => {
+            let started = RunStarted { run: run.id.clone(), format: FORMAT, version, pid, plan: *plan };
+            Engine::start(now, started)
+        }
+        Start::Old(state) => {
+            let limits = limits.unwrap_or_else(|| state.plan.limits.clone());
+            let mut engine = Engine::from_state(*state);
+            let command = Command::ResumeRun(Box::new(RunResumed { version, pid, limits }));
+            let step = engine.handle(now, Input::Command(command));
+            (engine, step)
+        }
+    }
+}
+
+fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, SessionError> {
+    let holder = || store.live_run(workspace).map(|run| run.id.0);
+    WorkspaceLock::acquire(workspace, &holder).map_err(|error| match error {
+        LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
+        LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
+    })
+}
+
+/// Puts this program, under the name `ralph`, where the agent's PATH finds it.
+fn offer_ralph(run: &RunDir, exe: &Path) -> io::Result<()> {
+    let link = run.bin().join("ralph");
+    match std::fs::remove_file(&link) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    std::os::unix::fs::symlink(exe, link)
+}

@@ -1,0 +1,28 @@
+//! Signals to ralph itself, as commands to the engine.
+
+use std::io;
+
+use ralph_core::event::{StopHow, StopRequest};
+use ralph_core::input::Command;
+use ralph_core::stop::Interrupt;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// First Ctrl-C: let the iteration finish. Second: end it now. TERM and HUP: end it, politely but soon.
+pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut asked = false;
+        for signal in signals.forever() {
+            let (how, by) = match signal {
+                SIGTERM => (StopHow::Terminate, Interrupt::Term),
+                SIGHUP => (StopHow::Terminate, Interrupt::Hup),
+                _ if asked => (StopHow::Kill, Interrupt::Int),
+                _ => (StopHow::AfterIteration, Interrupt::Int),
+            };
+            asked = true;
+            send(Command::StopRun(StopRequest { how, by }));
+        }
+    })?;
+    Ok(())
+}

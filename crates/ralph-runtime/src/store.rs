@@ -1,0 +1,253 @@
+//! Where runs live: outside the workspace, where the agent has no business.
+//!
+//! `$RALPH_STATE_DIR`, else `$XDG_STATE_HOME/ralph`, else `~/.local/state/ralph`; in it `runs/<run-id>/` with the journal,
+//! the prompts and what the agents printed. Folders are 0700, files 0600.
+
+use std::fs::{self, DirBuilder, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use ralph_core::event::Event;
+use ralph_core::ids::{IterationNumber, RunId};
+use ralph_core::record::{Record, json_of, type_of};
+use ralph_core::time::Timestamp;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::journal::{self, JOURNAL, Line, Lines};
+
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("no place for ralph's state: neither RALPH_STATE_DIR, XDG_STATE_HOME nor HOME is set")]
+    NoPlace,
+    #[error("can not use the state folder {}: {error}", path.display())]
+    Io { path: PathBuf, error: io::Error },
+    #[error("there is no run here yet; `ralph list --all` shows those of other workspaces")]
+    NoRuns,
+    #[error("no run is called `{0}`; `ralph list --all` shows them all")]
+    Unknown(String),
+    #[error("`{prefix}` could be {}; give more of it", matches.join(", "))]
+    Ambiguous { prefix: String, matches: Vec<String> },
+}
+
+/// The folder of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDir {
+    pub id: RunId,
+    pub path: PathBuf,
+}
+
+/// What a run is, without reading all of its journal.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    pub id: RunId,
+    pub name: String,
+    pub workspace: PathBuf,
+    pub started_at: Timestamp,
+    pub last_at: Timestamp,
+    pub live: bool,
+    pub pid: u32,
+    pub iterations: u32,
+    pub cost_usd: Option<f64>,
+    pub stopped: Option<ralph_core::event::RunStopped>,
+}
+
+impl Store {
+    /// The state folder that the environment names.
+    pub fn from_env() -> Result<Self, StoreError> {
+        let dir = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let root = dir("RALPH_STATE_DIR")
+            .or_else(|| {
+                dir("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("ralph"))
+            })
+            .or_else(|| dir("HOME").map(|home| home.join(".local/state/ralph")))
+            .ok_or(StoreError::NoPlace)?;
+        Self::at(root)
+    }
+
+    pub fn at(root: PathBuf) -> Result<Self, StoreError> {
+        let root = std::path::absolute(&root).map_err(|error| StoreError::Io { path: root, error })?;
+        Ok(Self { root })
+    }
+
+    pub fn runs_dir(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    /// Makes the folder of a new run. Its name begins with the time, so runs sort by their start.
+    pub fn create_run(&self, now: Timestamp) -> Result<RunDir, StoreError> {
+        let runs = self.runs_dir();
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StoreError::Io { path, error }
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(&runs).map_err(io(&runs))?;
+        loop {
+            let id = RunId(format!("{}-{:04x}", compact(now), RandomState::new().hash_one(0) & 0xffff));
+            let path = runs.join(&id.0);
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    for sub in ["prompts", "logs", "bin"] {
+                        let sub = path.join(sub);
+                        DirBuilder::new().mode(0o700).create(&sub).map_err(io(&sub))?;
+                    }
+                    return Ok(RunDir { id, path });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(io(&path)(error)),
+            }
+        }
+    }
+
+    /// All runs, the newest first.
+    pub fn runs(&self) -> Vec<RunDir> {
+        let Ok(entries) = fs::read_dir(self.runs_dir()) else { return Vec::new() };
+        let mut runs: Vec<RunDir> = entries
+            .flatten()
+            .filter(|entry| entry.path().join(JOURNAL).is_file())
+            .filter_map(|entry| {
+                Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() })
+            })
+            .collect();
+        runs.sort_by(|a, b| b.id.cmp(&a.id));
+        runs
+    }
+
+    /// The run that a person means: an id, the beginning of one, or nothing for the newest of this workspace.
+    pub fn find(&self, name: Option<&str>, workspace: &Path) -> Result<RunDir, StoreError> {
+        let runs = self.runs();
+        let Some(name) = name else {
+            return runs.into_iter().find(|run| run.is_of(workspace)).ok_or(StoreError::NoRuns);
+        };
+        if let Some(run) = runs.iter().find(|run| run.id.0 == name) {
+            return Ok(run.clone());
+        }
+        let mut matches: Vec<RunDir> = runs.into_iter().filter(|run| run.id.0.starts_with(name)).collect();
+        match (matches.len(), matches.pop()) {
+            (1, Some(run)) => Ok(run),
+            (0, _) | (_, None) => Err(StoreError::Unknown(name.to_owned())),
+            (_, Some(last)) => {
+                let mut matches: Vec<String> = matches.into_iter().map(|run| run.id.0).collect();
+                matches.push(last.id.0);
+                matches.truncate(8);
+                Err(StoreError::Ambiguous { prefix: name.to_owned(), matches })
+            }
+        }
+    }
+
+    /// The live run of a workspace.
+    pub fn live_run(&self, workspace: &Path) -> Option<RunDir> {
+        self.runs().into_iter().find(|run| run.is_live() && run.is_of(workspace))
+    }
+}
+
+impl RunDir {
+    pub fn journal(&self) -> PathBuf {
+        self.path.join(JOURNAL)
+    }
+
+    pub fn prompt(&self, iteration: IterationNumber, attempt: u32) -> PathBuf {
+        self.path.join("prompts").join(format!("{:04}-{attempt}.md", iteration.0))
+    }
+
+    /// What the agent printed; the spool puts its other parts beside it.
+    pub fn log(&self, iteration: IterationNumber, attempt: u32) -> PathBuf {
+        self.path.join("logs").join(format!("{:04}-{attempt}.log", iteration.0))
+    }
+
+    /// A folder with nothing but this `ralph` in it, for the agent's PATH.
+    pub fn bin(&self) -> PathBuf {
+        self.path.join("bin")
+    }
+
+    /// Whether a process of ralph works on it now. Its lock on the journal dies with it.
+    pub fn is_live(&self) -> bool {
+        let Ok(file) = File::open(self.journal()) else { return false };
+        matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
+    }
+
+    fn is_of(&self, workspace: &Path) -> bool {
+        self.first().is_some_and(|(_, started)| started.plan.workspace == workspace)
+    }
+
+    fn first(&self) -> Option<(Timestamp, Box<ralph_core::event::RunStarted>)> {
+        let mut lines = Lines::open(&self.journal()).ok()?;
+        let Some(Line::Whole(line)) = lines.read().ok()? else { return None };
+        match parse(line)? {
+            Record { at, event: Event::RunStarted(started), .. } => Some((at, started)),
+            _ => None,
+        }
+    }
+
+    /// A look at both ends of the journal. Nothing if it does not begin with a start.
+    pub fn summary(&self) -> Option<Summary> {
+        let (started_at, started) = self.first()?;
+        let last = |keep: &dyn Fn(&[u8]) -> bool| {
+            let lines = journal::last_lines(&self.journal(), 1, keep).ok()?;
+            parse(lines.first()?)
+        };
+        let mut summary = Summary {
+            id: self.id.clone(),
+            name: started.plan.name.clone(),
+            workspace: started.plan.workspace.clone(),
+            started_at,
+            last_at: last(&|_| true).map_or(started_at, |record| record.at),
+            live: self.is_live(),
+            pid: started.pid,
+            iterations: 0,
+            cost_usd: None,
+            stopped: None,
+        };
+        let boundary =
+            |line: &[u8]| matches!(type_of(line), Some("run.started" | "run.resumed" | "run.stopped"));
+        match last(&boundary).map(|record| record.event) {
+            Some(Event::RunStopped(stopped)) => {
+                summary.iterations = stopped.iterations;
+                summary.cost_usd = stopped.cost_usd;
+                summary.stopped = Some(stopped);
+                return Some(summary);
+            }
+            Some(Event::RunResumed(resumed)) => summary.pid = resumed.pid,
+            _ => {}
+        }
+        if let Some(Record { event: Event::IterationFinished(finished), .. }) =
+            last(&|line| type_of(line) == Some("iteration.finished"))
+        {
+            summary.iterations = finished.iteration.0;
+        }
+        Some(summary)
+    }
+
+    /// Bytes on disk.
+    pub fn size(&self) -> u64 {
+        fn of(path: &Path) -> u64 {
+            let Ok(entries) = fs::read_dir(path) else { return 0 };
+            entries
+                .flatten()
+                .map(|entry| match entry.metadata() {
+                    Ok(meta) if meta.is_dir() => of(&entry.path()),
+                    Ok(meta) => meta.blocks() * 512,
+                    Err(_) => 0,
+                })
+                .sum()
+        }
+        of(&self.path)
+    }
+}
+
+fn parse(line: &[u8]) -> Option<Record> {
+    serde_json::from_str(&json_of(line)?).ok()
+}
+
+/// `20260118-100000`
+fn compact(at: Timestamp) -> String {
+    let text = at.to_string();
+    let digits = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default().replace([':', '-'], "");
+    format!("{}-{}", digits(0..10), digits(11..19))
+}

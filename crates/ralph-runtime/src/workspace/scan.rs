@@ -1,0 +1,135 @@
+//! Which files an iteration changed: two looks at the tree, compared. Sixteen bytes a file, no contents read.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use ignore::WalkBuilder;
+use ralph_core::event::FilesChanged;
+
+/// Names that are told; the rest is a number.
+const MAX_PATHS: usize = 20;
+/// A tree with more files is not looked at.
+const MAX_FILES: usize = 500_000;
+/// What nobody edits by hand, where no `.gitignore` says so.
+const BUILD_FOLDERS: &[&str] =
+    &["node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle", ".next"];
+
+/// A look at the workspace: for each file a hash of its path and one of its size, times and mode.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Sorted by path hash.
+    files: Vec<(u64, u64)>,
+}
+
+/// Looks at the workspace. With the look before it, tells what changed. `None`: too many files.
+pub fn scan(workspace: &Path, before: Option<&Snapshot>) -> Option<(Snapshot, FilesChanged)> {
+    let mut snapshot = Snapshot::default();
+    let mut changed = FilesChanged::default();
+    let in_git = workspace.ancestors().any(|dir| dir.join(".git").exists());
+    let walk = WalkBuilder::new(workspace)
+        .hidden(false)
+        .ignore(false)
+        .require_git(true)
+        .filter_entry(move |entry| !is_skipped(entry.file_name().to_str(), entry.depth(), in_git))
+        .build();
+    for entry in walk.flatten() {
+        if entry.file_type().is_none_or(|kind| kind.is_dir()) {
+            continue;
+        }
+        let Ok(meta) = entry.metadata() else { continue };
+        let path = entry.path().strip_prefix(workspace).unwrap_or(entry.path());
+        let seen = (
+            hash(path),
+            hash(&(meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino(), meta.mode(), meta.ctime_nsec())),
+        );
+        if before.is_some_and(|before| before.get(seen.0) != Some(seen.1)) {
+            changed.count = changed.count.saturating_add(1);
+            if changed.paths.len() < MAX_PATHS {
+                changed.paths.push(path.to_string_lossy().into_owned());
+            }
+        }
+        snapshot.files.push(seen);
+        if snapshot.files.len() > MAX_FILES {
+            return None;
+        }
+    }
+    snapshot.files.sort_unstable();
+    if let Some(before) = before {
+        let gone = before.files.iter().filter(|(path, _)| snapshot.get(*path).is_none()).count();
+        changed.count = changed.count.saturating_add(u32::try_from(gone).unwrap_or(u32::MAX));
+    }
+    changed.paths.sort();
+    Some((snapshot, changed))
+}
+
+impl Snapshot {
+    fn get(&self, path: u64) -> Option<u64> {
+        let at = self.files.binary_search_by_key(&path, |(path, _)| *path).ok()?;
+        Some(self.files[at].1)
+    }
+}
+
+fn is_skipped(name: Option<&str>, depth: usize, in_git: bool) -> bool {
+    let Some(name) = name else { return false };
+    depth > 0 && (name == ".git" || name == ".ralph" || (!in_git && BUILD_FOLDERS.contains(&name)))
+}
+
+fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn changes(dir: &Path, act: impl FnOnce(&Path)) -> FilesChanged {
+        let (before, _) = scan(dir, None).expect("a look");
+        act(dir);
+        scan(dir, Some(&before)).expect("a look").1
+    }
+
+    #[test]
+    fn added_changed_and_removed_files_are_counted_and_named() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join("kept"), "1").expect("write");
+        fs::write(dir.path().join("changed"), "1").expect("write");
+        fs::write(dir.path().join("removed"), "1").expect("write");
+        let changed = changes(dir.path(), |dir| {
+            fs::create_dir(dir.join("sub")).expect("mkdir");
+            fs::write(dir.join("sub/added"), "").expect("write");
+            fs::write(dir.join("changed"), "22").expect("write");
+            fs::remove_file(dir.join("removed")).expect("remove");
+        });
+        assert_eq!(changed, FilesChanged { count: 3, paths: vec!["changed".into(), "sub/added".into()] });
+        assert_eq!(changes(dir.path(), |_| {}).count, 0);
+    }
+
+    #[test]
+    fn what_git_ignores_and_what_is_not_the_users_does_not_count() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir(dir.path().join(".git")).expect("mkdir");
+        fs::write(dir.path().join(".gitignore"), "*.log\n").expect("write");
+        let changed = changes(dir.path(), |dir| {
+            fs::write(dir.join(".git/index"), "x").expect("write");
+            fs::write(dir.join("a.log"), "x").expect("write");
+            fs::create_dir(dir.join(".ralph")).expect("mkdir");
+            fs::write(dir.join(".ralph/note"), "x").expect("write");
+            fs::write(dir.join(".hidden"), "x").expect("write");
+        });
+        assert_eq!(changed, FilesChanged { count: 1, paths: vec![".hidden".into()] });
+    }
+
+    #[test]
+    fn outside_git_build_folders_do_not_count() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let changed = changes(dir.path(), |dir| {
+            fs::create_dir(dir.join("node_modules")).expect("mkdir");
+            fs::write(dir.join("node_modules/x"), "x").expect("write");
+        });
+        assert_eq!(changed.count, 0);
+    }
+}

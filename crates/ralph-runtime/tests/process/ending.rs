@@ -1,0 +1,181 @@
+//! How a program is ended: TERM, grace, KILL, and a guard that gets hurt.
+
+use std::time::Duration;
+
+use ralph_runtime::process::{Exit, Handle, Status, Supervisor};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{
+    Mark, PATIENCE, SUPERVISOR, await_end, await_stopped, run, sh, start, start_with, stat, write_file,
+};
+
+crate::trials![
+    term_lets_the_agent_finish_and_sweeps_the_rest,
+    an_agent_that_ignores_term_is_killed_after_the_grace,
+    kill_escalates_a_grace_that_is_running,
+    a_second_terminate_brings_the_kill_forward_and_sends_no_second_term,
+    a_stopped_agent_hears_term,
+    orders_before_the_start_and_after_the_end_are_safe,
+    told_to_end_leftovers_die_even_with_the_opt_out,
+    the_guard_survives_signals,
+    a_killed_guard_is_reported_and_its_agent_killed,
+    a_sink_that_panics_ends_the_agent,
+    a_stopped_guard_still_obeys,
+    a_sweep_that_does_not_end_is_reported_after_a_bound,
+    a_guard_that_talks_nonsense_is_lost,
+];
+
+const LONG: Duration = Duration::from_secs(3600);
+
+fn term_lets_the_agent_finish_and_sweeps_the_rest() {
+    let mark = Mark::new();
+    let run = start(
+        mark.on(sh("trap 'exit 3' TERM; setsid sh -c 'echo up; exec sleep 1000' & while :; do wait; done")),
+    );
+    run.await_output("up");
+    run.handle.terminate(LONG);
+    let exit = run.await_exit().exit;
+    assert_eq!((exit.status, exit.killed_leftovers), (Status::Code(3), 1));
+    mark.assert_nothing_alive();
+}
+
+fn an_agent_that_ignores_term_is_killed_after_the_grace() {
+    let mark = Mark::new();
+    let run = start(mark.on(sh("trap '' TERM; echo up; while :; do sleep 1000; done")));
+    run.await_output("up");
+    let grace = Duration::from_millis(100);
+    run.handle.terminate(grace);
+    let exit = run.await_exit().exit;
+    assert_eq!(exit.status, Status::Signal(9));
+    assert!(exit.duration >= grace, "{:?}", exit.duration);
+    mark.assert_nothing_alive();
+}
+
+fn kill_escalates_a_grace_that_is_running() {
+    let run = start(sh("trap 'echo deaf' TERM; echo up; while :; do sleep 1000 & wait; done"));
+    run.await_output("up");
+    run.handle.terminate(LONG);
+    run.await_output("deaf");
+    run.handle.kill();
+    run.handle.kill();
+    assert_eq!(run.await_exit().exit.status, Status::Signal(9));
+}
+
+fn a_second_terminate_brings_the_kill_forward_and_sends_no_second_term() {
+    let run = start(sh("trap 'echo deaf' TERM; echo up; while :; do sleep 1000 & wait; done"));
+    run.await_output("up");
+    run.handle.terminate(LONG);
+    run.await_output("deaf");
+    run.handle.terminate(Duration::from_millis(300));
+    run.handle.terminate(LONG);
+    let done = run.await_exit();
+    assert_eq!(done.exit.status, Status::Signal(9));
+    assert_eq!(done.stdout.matches("deaf").count(), 1);
+}
+
+fn a_stopped_agent_hears_term() {
+    let run = start(sh("trap 'exit 4' TERM; echo up; kill -STOP $$; while :; do sleep 1000 & wait; done"));
+    run.await_output("up");
+    await_stopped(run.handle.pid().unwrap());
+    run.handle.terminate(LONG);
+    assert_eq!(run.await_exit().exit.status, Status::Code(4));
+}
+
+fn orders_before_the_start_and_after_the_end_are_safe() {
+    let run = start(sh("sleep 1000"));
+    run.handle.kill();
+    let handle: Handle = run.handle.clone();
+    assert_eq!(run.await_exit().exit.status, Status::Signal(9));
+    handle.kill();
+    handle.terminate(Duration::ZERO);
+
+    let run = start(sh("sleep 1000"));
+    run.handle.terminate(Duration::ZERO);
+    assert!(matches!(run.await_exit().exit.status, Status::Signal(9 | 15)));
+}
+
+fn told_to_end_leftovers_die_even_with_the_opt_out() {
+    let mark = Mark::new();
+    let mut spec =
+        mark.on(sh("trap 'exit 3' TERM; setsid sh -c 'echo up; exec sleep 1000' & while :; do wait; done"));
+    spec.kill_leftovers = false;
+    let run = start(spec);
+    run.await_output("up");
+    run.handle.terminate(LONG);
+    let exit = run.await_exit().exit;
+    assert_eq!((exit.status, exit.killed_leftovers), (Status::Code(3), 1));
+    mark.assert_nothing_alive();
+}
+
+fn the_guard_survives_signals() {
+    let done = run(sh(
+        "for s in TERM INT HUP QUIT PIPE USR1 USR2 ALRM; do kill -$s $PPID || exit 1; done; echo fine",
+    ));
+    assert_eq!((done.exit.status, done.stdout.as_str()), (Status::Code(0), "fine\n"));
+}
+
+fn a_killed_guard_is_reported_and_its_agent_killed() {
+    let mark = Mark::new();
+    let run = start(mark.on(sh("sleep 1000 & (trap '' TERM; echo up; exec sleep 1000) & wait")));
+    run.await_output("up");
+    let guard = stat(run.handle.pid().unwrap(), 1).parse().ok().and_then(Pid::from_raw).unwrap();
+    let alive = mark.processes();
+    assert_eq!(alive.len(), 3, "{alive:?}");
+    kill_process(guard, Signal::KILL).unwrap();
+    let exit = run.await_exit().exit;
+    assert_eq!((exit.status, exit.killed_leftovers), (Status::GuardLost, 3));
+    alive.iter().for_each(|(pid, ..)| await_end(*pid));
+    mark.assert_nothing_alive();
+}
+
+fn a_sink_that_panics_ends_the_agent() {
+    let mark = Mark::new();
+    let (ended, exit) = std::sync::mpsc::channel();
+    SUPERVISOR.spawn(
+        mark.on(sh("setsid sleep 1000 & echo up; wait")),
+        None,
+        |_, _| panic!("a sink that panics on purpose"),
+        move |exit| ended.send(exit).unwrap(),
+    );
+    assert_eq!(exit.recv_timeout(PATIENCE).unwrap().status, Status::GuardLost);
+    mark.processes().iter().for_each(|(pid, ..)| await_end(*pid));
+    mark.assert_nothing_alive();
+}
+
+fn a_stopped_guard_still_obeys() {
+    let run = start(sh("echo up; kill -STOP $PPID; exec sleep 1000"));
+    run.await_output("up");
+    await_stopped(stat(run.handle.pid().unwrap(), 1).parse().unwrap());
+    run.handle.kill();
+    assert_eq!(run.await_exit().exit.status, Status::Signal(9));
+}
+
+/// A guard of our own making: it is ready, takes the work, and then says `lines`.
+fn under_a_fake_guard(lines: &[&str]) -> Exit {
+    let dir = tempfile::tempdir().unwrap();
+    let exe = dir.path().join("guard");
+    let says: String = lines.iter().map(|line| format!("echo '{line}' >&0\n")).collect();
+    write_file(
+        &exe,
+        format!("#!/bin/sh\necho '\"ready\"' >&0\nread work\n{says}read never\n").as_bytes(),
+        0o755,
+    );
+    start_with(&Supervisor::new(exe, 0), sh("exit 0"), None).await_exit().exit
+}
+
+fn a_sweep_that_does_not_end_is_reported_after_a_bound() {
+    let started = r#"{"started":{"pid":1}}"#;
+    let exited = r#"{"exited":{"how":{"code":7},"micros":5}}"#;
+    let exit = under_a_fake_guard(&[started, exited]);
+    assert_eq!((exit.status, exit.leftovers_alive, exit.drained), (Status::Code(7), true, false));
+    assert_eq!(exit.duration, Duration::from_micros(5));
+    // The agent itself cannot be killed.
+    let exit = under_a_fake_guard(&[started, r#""killing""#]);
+    assert_eq!((exit.status, exit.leftovers_alive), (Status::Signal(9), true));
+}
+
+fn a_guard_that_talks_nonsense_is_lost() {
+    for nonsense in ["nonsense", "{}", r#"{"exited":{"code":"x"}}"#] {
+        assert_eq!(under_a_fake_guard(&[nonsense]).status, Status::GuardLost, "{nonsense}");
+    }
+}

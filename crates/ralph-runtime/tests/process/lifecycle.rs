@@ -1,0 +1,142 @@
+//! How a program is started: arguments, environment, descriptors, and what goes wrong.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+
+use ralph_runtime::process::{SpawnErrorKind, Spec, Status, Supervisor};
+
+use crate::support::{run, sh, start, start_with, stat, write_file};
+
+crate::trials![
+    exit_codes_and_signals_are_told_apart,
+    arguments_environment_and_directory_arrive,
+    the_prompt_is_a_file_that_need_not_be_read,
+    without_a_prompt_stdin_is_empty,
+    the_agent_is_alone_in_its_group_in_the_guards_session,
+    the_agent_starts_with_default_signals,
+    the_guard_does_not_answer_to_our_name,
+    what_cannot_be_started_says_why,
+    a_missing_guard_is_a_failed_spawn,
+    a_guard_that_dies_idle_is_replaced,
+];
+
+fn exit_codes_and_signals_are_told_apart() {
+    for code in [0, 1, 7, 127, 255] {
+        assert_eq!(run(sh(&format!("exit {code}"))).exit.status, Status::Code(code));
+    }
+    for signal in [1, 6, 9, 11, 15] {
+        assert_eq!(run(sh(&format!("kill -{signal} $$"))).exit.status, Status::Signal(signal));
+    }
+    let exit = run(sh("exit 0")).exit;
+    assert_eq!((exit.killed_leftovers, exit.leftovers_alive, exit.drained), (0, false, true));
+}
+
+fn arguments_environment_and_directory_arrive() {
+    let dir = tempfile::tempdir().unwrap();
+    let odd = OsString::from_vec(b"\xff two\nlines".to_vec());
+    let script = r#"printf '%s|' "$#" "$1" "$ADDED" "${HOME-none}" "$PWD"; echo oops >&2"#;
+    let mut spec = sh(script);
+    spec.cwd = dir.path().canonicalize().unwrap();
+    spec.args.extend(["sh".into(), "a  b".into(), odd]);
+    spec.env = vec![("ADDED".into(), Some("yes".into())), ("HOME".into(), None)];
+    let expected = format!("2|a  b|yes|none|{}|", spec.cwd.display());
+    let done = run(spec);
+    assert_eq!((done.stdout, done.stderr), (expected, "oops\n".to_owned()));
+}
+
+fn the_prompt_is_a_file_that_need_not_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let prompt = dir.path().join("prompt");
+    fs::write(&prompt, vec![b'x'; 1 << 20]).unwrap();
+    let with_prompt = |script| run(Spec { stdin: Some(prompt.clone()), ..sh(script) });
+    assert_eq!(with_prompt("exit 5").exit.status, Status::Code(5));
+    assert_eq!(with_prompt("wc -c").stdout.trim(), "1048576");
+    // Read-only: the agent cannot change the record of what it was asked.
+    assert_eq!(with_prompt("echo forged >&0 || exit 9").exit.status, Status::Code(9));
+}
+
+fn without_a_prompt_stdin_is_empty() {
+    let done = run(sh("cat; echo end"));
+    assert_eq!((done.exit.status, done.stdout.as_str()), (Status::Code(0), "end\n"));
+}
+
+fn the_agent_is_alone_in_its_group_in_the_guards_session() {
+    let run = start(sh("echo up $PPID; exec sleep 1000"));
+    let guard = run.await_output("\n").trim().trim_start_matches("up ").to_owned();
+    let pid = run.handle.pid().unwrap();
+    assert_eq!([stat(pid, 1), stat(pid, 2), stat(pid, 3)], [guard.clone(), pid.to_string(), guard.clone()]);
+    assert_ne!(guard, std::process::id().to_string());
+    assert_eq!(stat(pid, 4), "0", "a controlling terminal");
+    run.handle.kill();
+    run.await_exit();
+}
+
+fn the_agent_starts_with_default_signals() {
+    let status = run(sh("cat /proc/self/status")).stdout;
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        u64::from_str_radix(line.trim(), 16).unwrap()
+    };
+    // SIGPIPE is ignored in a Rust program and so in the guard; it must not be in the agent.
+    let guards_business = [1, 2, 3, 10, 12, 13, 14, 15, 17].map(|signal: u32| 1 << (signal - 1));
+    assert_eq!(mask("SigIgn:") & guards_business.iter().sum::<u64>(), 0, "{status}");
+    assert_eq!(mask("SigBlk:"), 0, "{status}");
+}
+
+fn the_guard_does_not_answer_to_our_name() {
+    let done = run(sh("cat /proc/$PPID/comm; tr '\\0' ' ' < /proc/$PPID/cmdline"));
+    assert_eq!(done.stdout, "agent-guard\nagent-guard __guard ");
+}
+
+fn what_cannot_be_started_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str, mode| {
+        let path = dir.path().join(name);
+        write_file(&path, content.as_bytes(), mode);
+        Spec::new(path, dir.path())
+    };
+    let prompt_gone = Spec { stdin: Some(dir.path().join("gone")), ..sh("exit 0") };
+    let cases = [
+        (Spec::new(dir.path().join("gone"), "/"), SpawnErrorKind::NotFound, "was not found"),
+        (file("script", "#!/no/such/shell\n", 0o755), SpawnErrorKind::NotFound, "interpreter"),
+        (file("plain", "#!/bin/sh\n", 0o644), SpawnErrorKind::Permission, "may not be executed"),
+        (Spec::new("/bin/true", dir.path().join("gone")), SpawnErrorKind::WorkingDirectory, "gone"),
+        (Spec::new("/bin/true", "/dev/null"), SpawnErrorKind::WorkingDirectory, "/dev/null"),
+        (file("noise", "\u{1}\u{2}\u{3}", 0o755), SpawnErrorKind::Other, "noise"),
+        (prompt_gone, SpawnErrorKind::Other, "standard input"),
+        (Spec { args: vec!["a\0b".into()], ..sh("") }, SpawnErrorKind::Other, "nul byte"),
+    ];
+    for (spec, expected, says) in cases {
+        match run(spec).exit.status {
+            Status::SpawnFailed { kind, message } => {
+                assert_eq!(kind, expected, "{message}");
+                assert!(message.contains(says), "{message}");
+            }
+            other => panic!("{other:?} instead of {says}"),
+        }
+    }
+}
+
+fn a_missing_guard_is_a_failed_spawn() {
+    for exe in ["/no/such/guard", "/bin/true"] {
+        let done = start_with(&Supervisor::new(exe, 0), sh("exit 0"), None).await_exit();
+        let Status::SpawnFailed { kind: SpawnErrorKind::Other, message } = done.exit.status else {
+            panic!("{:?}", done.exit);
+        };
+        assert!(message.starts_with("cannot start a guard process"), "{message}");
+    }
+}
+
+/// As after a Ctrl-C that hit it before it had left the terminal's session.
+fn a_guard_that_dies_idle_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let dies_once = dir.path().join("guard");
+    let [once, this] = [dir.path().join("once"), std::env::current_exe().unwrap()];
+    let script =
+        format!("#!/bin/sh\nmkdir '{}' && exit 1\nexec '{}' __guard\n", once.display(), this.display());
+    write_file(&dies_once, script.as_bytes(), 0o755);
+    let done = start_with(&Supervisor::new(&dies_once, 0), sh("exit 3"), None).await_exit();
+    assert_eq!(done.exit.status, Status::Code(3));
+    assert!(once.exists());
+}

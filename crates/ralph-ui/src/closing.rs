@@ -1,0 +1,169 @@
+//! The last lines of a run: why it ended, what it took, what to type next.
+
+use std::time::Duration;
+
+use ralph_core::event::RunStopped;
+use ralph_core::guard::Unit;
+use ralph_core::stop::StopKind;
+use ralph_core::time::Timestamp;
+use ralph_core::view::{GuardReading, Totals, View, clean};
+
+use crate::Style;
+use crate::format::{count, duration, money, thousands};
+use crate::paint::{Paint, Tone};
+use crate::text::{COLUMNS, fit, paragraph, wrap};
+
+/// Columns of a label with the space around it.
+const LABEL: usize = 10;
+/// A long reason is cut here; `ralph explain` has it whole.
+const MESSAGE_LINES: usize = 8;
+
+/// A command to type, and what for.
+pub(crate) struct Next {
+    pub command: String,
+    pub why: &'static str,
+}
+
+pub(crate) fn block(view: &View, stopped: &RunStopped, now: Timestamp, style: &Style) -> Vec<String> {
+    let paint = Paint { color: style.color };
+    let mut lines = vec![String::new()];
+    lines.extend(reason(stopped, paint));
+    lines.extend(body(view, now, paint));
+    lines.extend(pointers(view, next(view, stopped), paint));
+    lines
+}
+
+/// For records that end without a stop: the run is going on elsewhere, or it crashed.
+pub(crate) fn unfinished(view: &View, style: &Style) -> Vec<String> {
+    let paint = Paint { color: style.color };
+    let Some(state) = view.state() else { return Vec::new() };
+    let run = clean(&state.run.0);
+    let mut lines =
+        vec![String::new(), paint.paint(Tone::Notice, "no end is recorded: it still runs, or it crashed")];
+    lines.extend(body(view, state.last_at, paint));
+    let next = vec![
+        Next { command: format!("ralph status {run}"), why: "see which" },
+        Next { command: format!("ralph resume {run}"), why: "go on if it crashed" },
+    ];
+    lines.extend(pointers(view, next, paint));
+    lines
+}
+
+/// `limit reached: 2 of 2 iterations done (max_iterations)`
+fn reason(stopped: &RunStopped, paint: Paint) -> Vec<String> {
+    let head = match stopped.kind {
+        StopKind::Done if stopped.reason == "complete" => "complete",
+        StopKind::Done => "done",
+        StopKind::Failed => "failed",
+        StopKind::Limit => "limit reached",
+        StopKind::Blocked => "blocked",
+        StopKind::Interrupted => "interrupted",
+    };
+    let key = match stopped.kind {
+        StopKind::Failed | StopKind::Limit | StopKind::Blocked if stopped.reason != head => {
+            format!(" ({})", clean(&stopped.reason))
+        }
+        _ => String::new(),
+    };
+    let indent = head.len() + 2;
+    let message = paragraph(&format!("{}{key}", stopped.message.trim_end()), COLUMNS - indent, MESSAGE_LINES);
+    let mut lines = message.into_iter();
+    let head = paint.paint(Tone::of_stop(stopped.kind), head);
+    let first = match lines.next() {
+        Some(first) => format!("{head}: {first}"),
+        None => head,
+    };
+    std::iter::once(first).chain(lines.map(|line| format!("{:indent$}{line}", ""))).collect()
+}
+
+fn body(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
+    let Some(totals) = view.totals(now) else { return Vec::new() };
+    let mut lines = labelled("total", wrap(&total_words(&totals), COLUMNS - LABEL), paint);
+    let failed = view.stopped().is_some_and(|stopped| stopped.kind == StopKind::Failed);
+    if let Some(said) = view.said().filter(|_| failed) {
+        lines.extend(labelled("said", vec![fit(said, COLUMNS - LABEL)], paint));
+    }
+    lines
+}
+
+/// `7 iterations, 1 failed, 12m30s of work in 13m05s, $1.24`
+pub(crate) fn total_words(totals: &Totals) -> String {
+    let mut words = count(totals.iterations, "iteration", "iterations");
+    if totals.failures > 0 {
+        words.push_str(&format!(", {} failed", totals.failures));
+    }
+    words.push_str(&format!(", {} of work in {}", duration(totals.work), duration(totals.wall)));
+    if let Some(cost) = totals.cost_usd {
+        words.push_str(&format!(", {}", money(cost)));
+    }
+    if totals.tokens > 0 {
+        words.push_str(&format!(", {} tokens", thousands(totals.tokens)));
+    }
+    words
+}
+
+fn pointers(view: &View, next: Vec<Next>, paint: Paint) -> Vec<String> {
+    let Some(state) = view.state() else { return Vec::new() };
+    let mut logs = vec![format!("ralph logs {}", clean(&state.run.0))];
+    if let Some(dir) = &state.plan.log_dir {
+        logs.push(clean(&dir.to_string_lossy()));
+    }
+    let mut lines = labelled("logs", logs, paint);
+    let wide = next.iter().map(|next| next.command.chars().count()).max().unwrap_or(0);
+    let next = next.into_iter().map(|Next { command, why }| {
+        // Long run ids and long flags leave no room for the comment.
+        match wide + 4 + why.len() <= COLUMNS - LABEL {
+            true => format!("{command:<wide$}  {}", paint.dim(&format!("# {why}"))),
+            false => command,
+        }
+    });
+    lines.extend(labelled("next", next.collect(), paint));
+    lines
+}
+
+fn labelled(label: &str, texts: Vec<String>, paint: Paint) -> Vec<String> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    labels.zip(texts).map(|(label, text)| format!("  {} {text}", paint.dim(&format!("{label:<7}")))).collect()
+}
+
+/// What a person would type now.
+pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
+    let run = view.run().map(|run| clean(&run.0)).unwrap_or_default();
+    let resume = |why| Next { command: format!("ralph resume {run}"), why };
+    let explain = Next { command: format!("ralph explain {run}"), why: "why it stopped" };
+    match stopped.kind {
+        StopKind::Done => {
+            vec![Next { command: format!("ralph replay {run}"), why: "see the run again" }]
+        }
+        StopKind::Limit => {
+            let now = view.counts_until(Timestamp::default(), false);
+            let spent = view.readings(now).into_iter().find(|guard| guard.def.key == stopped.reason);
+            let raise = spent.and_then(|guard| raised(&guard)).unwrap_or_default();
+            vec![Next { command: format!("ralph resume {run}{raise}"), why: "go on, limit raised" }, explain]
+        }
+        StopKind::Blocked if stopped.reason == "blocked" => vec![
+            Next { command: format!("ralph say 'ANSWER' --run {run}"), why: "answer it" },
+            resume("then go on"),
+        ],
+        StopKind::Blocked => vec![resume("go on once that is fixed"), explain],
+        StopKind::Failed if stopped.reason == "journal_error" => vec![resume("go on once there is room")],
+        StopKind::Failed => vec![explain, resume("try again")],
+        StopKind::Interrupted => vec![resume("go on")],
+    }
+}
+
+/// The flag that doubles a limit. Limits without a flag of their own are set by their path.
+fn raised(guard: &GuardReading) -> Option<String> {
+    let limit = guard.reading.limit * 2.0;
+    let value = match guard.reading.unit {
+        Unit::Count => format!("{limit:.0}"),
+        Unit::Seconds => ralph_core::duration::format(Duration::try_from_secs_f64(limit).ok()?),
+        Unit::Dollars => format!("{limit:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+    };
+    Some(match guard.def.key {
+        "max_iterations" => format!(" -n {value}"),
+        "max_runtime" => format!(" --max-runtime {value}"),
+        "max_cost" => format!(" --max-cost {value}"),
+        _ => format!(" --set {}={value}", guard.def.setting),
+    })
+}

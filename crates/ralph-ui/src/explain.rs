@@ -1,0 +1,143 @@
+//! `ralph explain`: every guard against its limit, which one ended the run, and on what evidence.
+
+use ralph_core::event::RunStopped;
+use ralph_core::guard::{GUARDS, GuardDef};
+use ralph_core::time::Timestamp;
+use ralph_core::view::{GuardReading, View, clean};
+use serde_json::{Value, json};
+
+use crate::Style;
+use crate::format::{amount, bar, clock, percent};
+use crate::paint::{Paint, Tone};
+use crate::text::{COLUMNS, paragraph};
+use crate::words::{details, ended, iteration_of};
+
+/// Here the reason is told whole, within reason.
+const MESSAGE_LINES: usize = 200;
+
+/// `alive`: whether a process still works on the run.
+pub fn render(view: &View, now: Timestamp, alive: bool, style: &Style) -> String {
+    let Some(state) = view.state() else { return "nothing is recorded of this run\n".to_owned() };
+    let paint = Paint { color: style.color };
+    let mut lines = Vec::new();
+    let run = paint.strong(&clean(&state.run.0));
+    match view.stopped() {
+        Some(stopped) => lines.extend(stop_lines(&run, stopped, paint)),
+        None if alive => lines.push(format!("run {run} has not stopped")),
+        None => {
+            let crashed = paint.paint(Tone::Bad, "crashed");
+            lines.push(format!("run {run} {crashed}: its journal ends without a stop"));
+        }
+    }
+    if let Some(last) = view.last() {
+        lines.push(format!("  last iteration: {}", ended(last, paint)));
+    }
+    lines.push(String::new());
+    lines.extend(guard_lines(view, view.counts_until(now, alive), paint));
+    if !view.evidence().is_empty() {
+        lines.push(String::new());
+        lines.extend(evidence_lines(view, style, paint));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn stop_lines(run: &str, stopped: &RunStopped, paint: Paint) -> Vec<String> {
+    let reason = paint.paint(Tone::of_stop(stopped.kind), &clean(&stopped.reason));
+    let kind = stopped.kind.as_str();
+    let head = format!("run {run} stopped: {reason} ({kind}, exit code {})", stopped.exit_code);
+    let message = paragraph(&stopped.message, COLUMNS - 2, MESSAGE_LINES);
+    std::iter::once(head).chain(message.into_iter().map(|line| format!("  {line}"))).collect()
+}
+
+fn guard_lines(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
+    let readings = view.readings(now);
+    let value = |guard: &GuardReading| {
+        let amount = |value| amount(value, guard.reading.unit);
+        format!("{} of {}", amount(guard.reading.used), amount(guard.reading.limit))
+    };
+    let key_width = readings.iter().map(|guard| guard.def.key.len()).max().unwrap_or(0);
+    let value_width = readings.iter().map(|guard| value(guard).len()).max().unwrap_or(0);
+    let mut lines = vec!["guards, in the order they are asked".to_owned()];
+    for guard in &readings {
+        let fraction = guard.reading.fraction();
+        let ended = ended_by(view, guard.def);
+        let tone = if ended { Tone::Notice } else { Tone::Plain };
+        let line = format!(
+            "{} {:<key_width$}  {:>value_width$}  {} {}{}",
+            if ended { "*" } else { " " },
+            guard.def.key,
+            value(guard),
+            bar(fraction),
+            percent(fraction),
+            if ended { "  ended the run" } else { "" },
+        );
+        lines.push(paint.paint(tone, &line));
+    }
+    let off: Vec<&str> = off(&readings).map(|def| def.key).collect();
+    if !off.is_empty() {
+        lines.push(paint.dim(&format!("  off: {}", off.join(", "))));
+    }
+    if let Some(stopped) = view.stopped().filter(|_| !readings.iter().any(|g| ended_by(view, g.def))) {
+        lines.push(format!("  none of them ended the run; the reason was: {}", clean(&stopped.reason)));
+    }
+    lines
+}
+
+fn ended_by(view: &View, def: &GuardDef) -> bool {
+    view.stopped().is_some_and(|stopped| stopped.reason == def.key)
+}
+
+fn off(on: &[GuardReading]) -> impl Iterator<Item = &'static GuardDef> {
+    GUARDS.iter().filter(|def| !on.iter().any(|guard| guard.def.key == def.key))
+}
+
+fn evidence_lines(view: &View, style: &Style, paint: Paint) -> Vec<String> {
+    let seq_width = view.evidence().last().map_or(1, |record| record.seq.to_string().len());
+    let mut lines = vec!["evidence: these records of the journal".to_owned()];
+    for record in view.evidence() {
+        let seq = format!("{:>seq_width$}", record.seq.to_string());
+        let time = paint.dim(&clock(record.at, &style.zone));
+        let iteration = iteration_of(&record.event).map(|n| format!("#{n} ")).unwrap_or_default();
+        let details = details(&record.event, record.at, style);
+        let line = format!("  {seq}  {time}  {:<21} {iteration}{details}", record.event.name());
+        lines.push(line.trim_end().to_owned());
+    }
+    lines
+}
+
+pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
+    let readings = view.readings(view.counts_until(now, alive));
+    let guards: Vec<Value> = readings
+        .iter()
+        .map(|guard| {
+            json!({
+                "key": guard.def.key,
+                "setting": guard.def.setting,
+                "summary": guard.def.summary,
+                "kind": guard.def.kind,
+                "used": guard.reading.used,
+                "limit": guard.reading.limit,
+                "unit": unit(guard),
+                "fraction": guard.reading.fraction(),
+                "spent": guard.reading.is_spent(),
+                "ended_the_run": ended_by(view, guard.def),
+            })
+        })
+        .collect();
+    json!({
+        "run": view.run(),
+        "alive": alive,
+        "stopped": view.stopped(),
+        "guards": guards,
+        "off": off(&readings).map(|def| def.key).collect::<Vec<_>>(),
+        "evidence": view.evidence(),
+    })
+}
+
+fn unit(guard: &GuardReading) -> &'static str {
+    match guard.reading.unit {
+        ralph_core::guard::Unit::Count => "count",
+        ralph_core::guard::Unit::Seconds => "seconds",
+        ralph_core::guard::Unit::Dollars => "usd",
+    }
+}

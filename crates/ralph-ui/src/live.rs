@@ -1,0 +1,193 @@
+//! The lines of the plain screen in colour, and below them one line that lives.
+//!
+//! It is drawn by hand rather than by a progress bar crate. Such a crate fills the line with spaces up to the last column,
+//! so a window that is made narrower breaks it in two; and it trusts its own idea of how wide an emoji is. Here the
+//! terminal is told not to wrap while the line is drawn, so no text can make two lines of it.
+
+use std::io::Write;
+use std::time::Duration;
+
+use ralph_core::event::{DelayReason, Event};
+use ralph_core::record::Record;
+use ralph_core::state::Running;
+use ralph_core::time::Timestamp;
+use ralph_core::view::{Wait, clean};
+
+use crate::format::{clock_from, closeness, countdown, elapsed};
+use crate::out::Out;
+use crate::paint::Tone;
+use crate::story::Story;
+use crate::text::{COLUMNS, columns_of, fit};
+use crate::{Screen, ScreenOptions};
+
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME: i64 = 125;
+/// From here on the line says how near the nearest limit is.
+const NEAR: f64 = 0.8;
+
+const NO_WRAP: &str = "\u{1b}[?7l";
+const WRAP: &str = "\u{1b}[?7h";
+/// To the start of the line, and clear from the cursor on.
+const ERASE: &str = "\r\u{1b}[K";
+
+pub struct LiveScreen {
+    out: Out,
+    story: Story,
+    width: Box<dyn Fn() -> Option<usize> + Send>,
+    now: Timestamp,
+    /// What stands in the last line now; empty if nothing does.
+    drawn: String,
+}
+
+/// The columns of the terminal that standard output is, if it is one.
+pub fn terminal_width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+impl LiveScreen {
+    /// `width` is asked at every redraw, so that a window may change its size.
+    pub fn new(
+        out: Box<dyn Write + Send>,
+        options: ScreenOptions,
+        width: impl Fn() -> Option<usize> + Send + 'static,
+    ) -> LiveScreen {
+        let now = Timestamp::default();
+        LiveScreen {
+            out: Out::new(out),
+            story: Story::new(options),
+            width: Box::new(width),
+            now,
+            drawn: String::new(),
+        }
+    }
+
+    fn print(&mut self, lines: Vec<String>) {
+        let mut text = String::new();
+        if !lines.is_empty() {
+            if !self.drawn.is_empty() {
+                text.push_str(ERASE);
+                self.drawn.clear();
+            }
+            for line in lines {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        self.redraw(text);
+    }
+
+    /// Writes `text`, which ends at the start of a line, and the live line if it has changed.
+    fn redraw(&mut self, mut text: String) {
+        let line = self.live_line().unwrap_or_default();
+        if line != self.drawn {
+            match line.is_empty() {
+                true => text.push_str(ERASE),
+                // Cleared behind the text, not before it: a line that is erased first flickers.
+                false => text.push_str(&format!("\r{NO_WRAP}{line}\u{1b}[K{WRAP}")),
+            }
+            self.drawn = line;
+        }
+        if !text.is_empty() {
+            self.out.write(&text);
+        }
+    }
+
+    fn live_line(&self) -> Option<String> {
+        let view = &self.story.view;
+        // The last column stays free: writing into it moves the cursor on some terminals.
+        let columns = (self.width)().unwrap_or(COLUMNS).saturating_sub(1);
+        let paint = self.story.paint();
+        let (tone, head, tail) = if let Some(running) = view.running() {
+            let (head, tail) = self.running(running);
+            (Tone::Plain, head, tail)
+        } else if let Some(wait) = view.wait() {
+            (Tone::Dim, self.waiting(wait), String::new())
+        } else if view.is_paused() {
+            let run = view.run().map(|run| clean(&run.0)).unwrap_or_default();
+            (Tone::Notice, format!("paused: ralph unpause {run}"), String::new())
+        } else {
+            return None;
+        };
+        let head = fit(&head, columns);
+        let tail = fit(&tail, columns.saturating_sub(columns_of(&head)));
+        Some(format!("{}{}", paint.paint(tone, &head), paint.dim(&tail)))
+    }
+
+    fn running(&self, running: &Running) -> (String, String) {
+        let view = &self.story.view;
+        let max = view.state().filter(|state| !state.plan.once).and_then(|s| s.plan.limits.max_iterations);
+        let of = max.map(|max| format!(" of {max}")).unwrap_or_default();
+        let attempt =
+            if running.attempt > 1 { format!(" (attempt {})", running.attempt) } else { String::new() };
+        let took = elapsed(self.now.since(running.started_at));
+        let mut head = format!("{} #{}{of}{attempt}  {took}", self.frame(), running.iteration);
+        let near = view.nearest(self.now).filter(|near| near.reading.fraction() >= NEAR);
+        if let Some(near) = near.filter(|near| near.def.key != "max_iterations") {
+            head.push_str(&format!("  {}", closeness(near.def, &near.reading)));
+        }
+        if running.killed.is_some() {
+            head.push_str("  ending the agent");
+        } else if view.state().is_some_and(|state| state.stop_request.is_some()) {
+            head.push_str("  stops after this");
+        } else if view.state().is_some_and(|state| state.pause_requested) {
+            head.push_str("  pauses after this");
+        }
+        (head, view.said().map(|said| format!("  {said}")).unwrap_or_default())
+    }
+
+    fn waiting(&self, wait: Wait) -> String {
+        let left = countdown(wait.until.since(self.now));
+        let until = clock_from(wait.until, self.now, &self.story.style.zone);
+        match wait.reason {
+            DelayReason::Failure => {
+                format!("{} next try in {left}, at {until}, after a failure", self.frame())
+            }
+            DelayReason::Delay => format!("{} next iteration in {left}, at {until}", self.frame()),
+        }
+    }
+
+    fn frame(&self) -> &'static str {
+        let frame = self.now.as_millis().div_euclid(FRAME).rem_euclid(FRAMES.len() as i64);
+        FRAMES[usize::try_from(frame).unwrap_or(0)]
+    }
+}
+
+impl Screen for LiveScreen {
+    fn event(&mut self, record: &Record) {
+        self.now = self.now.max(record.at);
+        let lines = self.story.tell(record);
+        // An agent that talks fast is drawn with the ticks, not with every word.
+        let only_talk = matches!(record.event, Event::AgentText(_) | Event::UsageUpdated(_));
+        if !lines.is_empty() || !only_talk {
+            self.print(lines);
+        }
+    }
+
+    fn tick(&mut self, now: Timestamp) {
+        // A clock that was set back by a little must not make times jump; by a lot, it is right.
+        let back = self.now.since(now);
+        if back.is_zero() || back > Duration::from_secs(60) {
+            self.now = now;
+        }
+        self.redraw(String::new());
+    }
+
+    fn moves(&self) -> bool {
+        self.out.is_open() && (self.story.view.running().is_some() || self.story.view.wait().is_some())
+    }
+
+    fn finish(&mut self) {
+        let mut text = String::new();
+        if !self.drawn.is_empty() {
+            text.push_str(ERASE);
+            self.drawn.clear();
+        }
+        for line in self.story.end() {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        if !text.is_empty() {
+            self.out.write(&text);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A run told in lines: the same ones on a pipe and on a terminal.
+
+use std::time::Duration;
+
+use ralph_core::event::Event;
+use ralph_core::record::Record;
+use ralph_core::state::RunState;
+use ralph_core::view::{Ended, View, clean};
+
+use crate::closing;
+use crate::format::{closeness, count, limit};
+use crate::paint::{Paint, Tone};
+use crate::text::{COLUMNS, wrap_list};
+use crate::words;
+use crate::{ScreenOptions, Style, Verbosity};
+
+/// A shorter wait is over before its line is read.
+const WAIT_WORTH_A_LINE: Duration = Duration::from_secs(1);
+
+pub(crate) struct Story {
+    pub view: View,
+    pub style: Style,
+    verbosity: Verbosity,
+    /// Something was told since the last closing block.
+    open: bool,
+}
+
+impl Story {
+    pub fn new(options: ScreenOptions) -> Story {
+        let ScreenOptions { verbosity, style, view } = options;
+        Story { view, style, verbosity, open: false }
+    }
+
+    pub fn paint(&self) -> Paint {
+        Paint { color: self.style.color }
+    }
+
+    /// What there is to say about a record: no line, or some.
+    pub fn tell(&mut self, record: &Record) -> Vec<String> {
+        self.view.apply(record);
+        if let Event::RunStopped(stopped) = &record.event {
+            self.open = false;
+            return closing::block(&self.view, stopped, record.at, &self.style);
+        }
+        // Guidance can still be given to a run that has stopped.
+        self.open = self.view.stopped().is_none();
+        match self.verbosity {
+            Verbosity::Quiet => Vec::new(),
+            Verbosity::Normal | Verbosity::Verbose => self.lines(record),
+        }
+    }
+
+    /// The records are over. Says so if the run is not.
+    pub fn end(&mut self) -> Vec<String> {
+        match std::mem::take(&mut self.open) {
+            true => closing::unfinished(&self.view, &self.style),
+            false => Vec::new(),
+        }
+    }
+
+    fn lines(&self, record: &Record) -> Vec<String> {
+        let paint = self.paint();
+        let running = self.view.running().is_some();
+        let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];
+        match &record.event {
+            Event::RunStarted(_) => self.opening("run", record),
+            Event::RunResumed(_) => self.resumed(record),
+            Event::StopRequested(request) => notice(&words::stop_request(request, running)),
+            Event::PauseRequested {} if running => notice("will pause after this iteration"),
+            Event::UnpauseRequested {} if running => notice("will not pause after this iteration"),
+            Event::RunPaused {} => notice(&format!("paused; go on with: ralph unpause{}", self.run_arg())),
+            Event::RunUnpaused {} => notice("unpaused"),
+            Event::GuidanceAdded(guidance) => {
+                vec![format!("guidance for the next iteration: {}", words::guidance(&guidance.text))]
+            }
+            Event::GuidanceDelivered { iteration, count: n } => {
+                let what = count(*n, "message", "messages");
+                vec![paint.dim(&format!("guidance goes into the prompt of #{iteration}: {what}"))]
+            }
+            Event::AgentText(said) if self.verbosity == Verbosity::Verbose => self.said(&said.text),
+            Event::AgentExited(exited) => {
+                words::leftovers(exited).map(|text| paint.dim(&text)).into_iter().collect()
+            }
+            Event::JournalFailed { message } => {
+                let text = format!("the journal can not be written: {}", words::foreign(message));
+                vec![paint.paint(Tone::Bad, &text)]
+            }
+            Event::IterationFinished(_) | Event::IterationInterrupted(_) => self.ended(record),
+            Event::DelayStarted(delay) if delay.wait >= WAIT_WORTH_A_LINE => {
+                vec![paint.dim(&words::waiting(delay, record.at, &self.style))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn ended(&self, record: &Record) -> Vec<String> {
+        let Some(ended) = self.view.last() else { return Vec::new() };
+        let mut line = words::ended(ended, self.paint());
+        // A single pass is close to nothing, and an interrupted one says itself what it ran into.
+        let counts =
+            matches!(ended, Ended::Finished(_)) && self.view.state().is_some_and(|state| !state.plan.once);
+        if let Some(near) = self.view.nearest(record.at).filter(|_| counts) {
+            let near = format!("  ({})", closeness(near.def, &near.reading));
+            line.push_str(&self.paint().dim(&near));
+        }
+        vec![line]
+    }
+
+    fn said(&self, text: &str) -> Vec<String> {
+        let paint = self.paint();
+        let lines = text.lines().map(clean).filter(|line| !line.is_empty());
+        lines.map(|line| format!("{} {line}", paint.dim("  |"))).collect()
+    }
+
+    fn resumed(&self, record: &Record) -> Vec<String> {
+        let mut lines = self.opening("resumed run", record);
+        if let Some(state) = self.view.state() {
+            let done = count(state.iterations_finished, "iteration", "iterations");
+            lines.push(format!("  {} {done}, goes on with #{}", self.label("done"), state.next_iteration()));
+        }
+        lines
+    }
+
+    fn opening(&self, what: &str, record: &Record) -> Vec<String> {
+        let Some(state) = self.view.state() else { return vec![what.to_owned()] };
+        let plan = &state.plan;
+        let run = self.paint().strong(&clean(&state.run.0));
+        let agent = words::agent_command(&plan.agent, COLUMNS - 10);
+        let mut lines = vec![
+            format!("{what} {run} in {}", clean(&plan.workspace.to_string_lossy())),
+            format!("  {} {agent}", self.label("agent")),
+        ];
+        let mut label = self.label("limits");
+        for part in wrap_list(&self.limits(state, record), COLUMNS - 10) {
+            lines.push(format!("  {label} {part}"));
+            label = self.label("");
+        }
+        lines
+    }
+
+    fn limits(&self, state: &RunState, record: &Record) -> Vec<String> {
+        if state.plan.once {
+            return vec!["a single pass".to_owned()];
+        }
+        self.view.readings(record.at).iter().map(|guard| limit(guard.def, &guard.reading)).collect()
+    }
+
+    fn label(&self, label: &str) -> String {
+        self.paint().dim(&format!("{label:<7}"))
+    }
+
+    fn run_arg(&self) -> String {
+        self.view.run().map(|run| format!(" {}", clean(&run.0))).unwrap_or_default()
+    }
+}

@@ -1,0 +1,6 @@
+mod bytes;
+mod closings;
+mod commands;
+mod screens;
+mod script;
+mod threads;

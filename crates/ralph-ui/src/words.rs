@@ -1,0 +1,274 @@
+//! Events in words. Everything that shows an event takes its words from here.
+
+use ralph_core::event::{
+    AgentExited, AgentKilled, DelayReason, DelayStarted, Event, Exit, InterruptCause, IterationFinished,
+    IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot,
+};
+use ralph_core::guard::{GUARDS, GuardDef};
+use ralph_core::ids::IterationNumber;
+use ralph_core::stop::Interrupt;
+use ralph_core::time::Timestamp;
+use ralph_core::view::{Ended, clean};
+
+use crate::Style;
+use crate::format::{clock_from, count, duration, guard_name, money, thousands};
+use crate::paint::{Paint, Tone};
+use crate::text::{command, fit};
+
+/// A foreign text inside a line is cut to this many columns.
+const QUOTED: usize = 160;
+
+/// The outcome alone, and everything behind it.
+pub(crate) struct Phrase {
+    pub tone: Tone,
+    pub head: String,
+    pub rest: String,
+}
+
+impl Phrase {
+    pub fn paint(&self, paint: Paint) -> String {
+        format!("{}{}", paint.paint(self.tone, &self.head), self.rest)
+    }
+}
+
+/// `#3`, `#3 (attempt 2)`
+pub(crate) fn number(iteration: IterationNumber, attempt: u32) -> String {
+    match attempt {
+        0 | 1 => format!("#{iteration}"),
+        _ => format!("#{iteration} (attempt {attempt})"),
+    }
+}
+
+/// `ok 41s, 2 files changed, $0.12`
+pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
+    let took = duration(finished.duration);
+    let mut rest = match finished.outcome {
+        Outcome::Ok | Outcome::Failed | Outcome::Silent => format!(" {took}"),
+        Outcome::TimedOut => format!(" after {took}"),
+    };
+    // "timed out after 2h" needs no "killed after 2h" behind it.
+    if let Some(error) = finished.error.as_deref().filter(|_| finished.outcome != Outcome::TimedOut) {
+        rest.push_str(&format!(": {}", foreign(error)));
+    }
+    if let Some(files) = finished.files_changed {
+        rest.push_str(&format!(", {} changed", count(files, "file", "files")));
+    }
+    if let Some(cost) = finished.cost_usd {
+        rest.push_str(&format!(", {}", money(cost)));
+    }
+    if finished.claims_complete {
+        rest.push_str(", says it is complete");
+    }
+    if finished.blocked.is_some() {
+        rest.push_str(", says it is blocked");
+    }
+    Phrase { tone: Tone::of_outcome(finished.outcome), head: outcome(finished.outcome).to_owned(), rest }
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::Failed => "failed",
+        Outcome::TimedOut => "timed out",
+        Outcome::Silent => "silent",
+    }
+}
+
+/// `interrupted after 12s: the limit of runtime is reached`
+pub(crate) fn interrupted(cut: &IterationInterrupted) -> Phrase {
+    let why = match &cut.why {
+        InterruptCause::Crash => "ralph went down; it runs again".to_owned(),
+        InterruptCause::Stop => "the run was stopped".to_owned(),
+        InterruptCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
+        InterruptCause::NotStarted => {
+            return Phrase { tone: Tone::Bad, head: "not started".to_owned(), rest: String::new() };
+        }
+    };
+    let mut rest = format!(" after {}: {why}", duration(cut.duration));
+    if let Some(cost) = cut.cost_usd {
+        rest.push_str(&format!(", {}", money(cost)));
+    }
+    Phrase { tone: Tone::Notice, head: "interrupted".to_owned(), rest }
+}
+
+/// `#3 ok 41s, 2 files changed, $0.12`
+pub(crate) fn ended(ended: &Ended, paint: Paint) -> String {
+    let (iteration, attempt, phrase) = match ended {
+        Ended::Finished(f) => (f.iteration, f.attempt, finished(f)),
+        Ended::Interrupted(cut) => (cut.iteration, cut.attempt, interrupted(cut)),
+    };
+    format!("{} {}", number(iteration, attempt), phrase.paint(paint))
+}
+
+/// `waiting 4s after a failure, next try at 10:00:04`
+pub(crate) fn waiting(delay: &DelayStarted, at: Timestamp, style: &Style) -> String {
+    let until = clock_from(delay.until, at, &style.zone);
+    let wait = duration(delay.wait);
+    match delay.reason {
+        DelayReason::Delay => format!("waiting {wait} between iterations, next one at {until}"),
+        DelayReason::Failure => format!("waiting {wait} after a failure, next try at {until}"),
+    }
+}
+
+/// What a request to stop means for the iteration that is running, if one is.
+pub(crate) fn stop_request(request: &StopRequest, running: bool) -> String {
+    let by = match request.by {
+        Interrupt::Int => "",
+        Interrupt::Term => "SIGTERM: ",
+        Interrupt::Hup => "SIGHUP: ",
+    };
+    let what = match (request.how, running) {
+        (_, false) => "stopping",
+        (StopHow::AfterIteration, true) => "will stop after this iteration; press Ctrl-C again to end it now",
+        (StopHow::Terminate, true) => "ending the agent",
+        (StopHow::Kill, true) => "ending the agent now",
+    };
+    format!("{by}{what}")
+}
+
+pub(crate) fn guidance(text: &str) -> String {
+    format!("\"{}\"", foreign(text))
+}
+
+/// `2 background processes of #3 were ended`
+pub(crate) fn leftovers(exited: &AgentExited) -> Option<String> {
+    let what = count(exited.leftovers, "background process", "background processes");
+    let were = if exited.leftovers == 1 { "was" } else { "were" };
+    (exited.leftovers > 0).then(|| format!("{what} of #{} {were} ended", exited.iteration))
+}
+
+pub(crate) fn agent_command(started: &ralph_core::plan::AgentPlan, columns: usize) -> String {
+    command(&started.program, &started.args, columns)
+}
+
+/// A text from outside, in one line that is not too long.
+pub(crate) fn foreign(text: &str) -> String {
+    fit(&clean(text), QUOTED)
+}
+
+pub(crate) fn guard_def(key: &str) -> Option<&'static GuardDef> {
+    GUARDS.iter().find(|def| def.key == key)
+}
+
+fn guard_by_key(key: &str) -> String {
+    guard_def(key).map_or_else(|| clean(key), guard_name)
+}
+
+pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
+    match event {
+        Event::AgentSpawned(e) => Some(e.iteration),
+        Event::AgentText(e) => Some(e.iteration),
+        Event::UsageUpdated(e) => Some(e.iteration),
+        Event::AgentSilent(e) => Some(e.iteration),
+        Event::AgentExited(e) => Some(e.iteration),
+        Event::IterationStarted(e) => Some(e.iteration),
+        Event::GuidanceDelivered { iteration, .. } | Event::CompletionClaimed { iteration } => {
+            Some(*iteration)
+        }
+        Event::AgentKilled(e) => Some(e.iteration),
+        Event::IterationFinished(e) => Some(e.iteration),
+        Event::IterationInterrupted(e) => Some(e.iteration),
+        _ => None,
+    }
+}
+
+/// Everything about an event but its time, iteration and type.
+pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
+    let paint = Paint { color: style.color };
+    match event {
+        Event::RunStarted(e) => started(e),
+        Event::RunResumed(e) => format!("by ralph {}, pid {}", clean(&e.version), e.pid),
+        Event::StopRequested(e) => stop_how(e),
+        Event::PauseRequested {} => "pause before the next iteration".to_owned(),
+        Event::UnpauseRequested {} => "go on".to_owned(),
+        Event::GuidanceAdded(e) => guidance(&e.text),
+        Event::AgentSpawned(e) => format!("pid {}{}", e.pid, attempt(e.attempt)),
+        Event::AgentText(e) => {
+            let cut = if e.truncated { " (cut; the log has the rest)" } else { "" };
+            format!("{}{cut}", foreign(&e.text))
+        }
+        Event::UsageUpdated(e) => {
+            let cost = e.cost_usd.map(|cost| format!(", {}", money(cost))).unwrap_or_default();
+            format!("{} tokens{cost}", thousands(e.usage.total()))
+        }
+        Event::AgentSilent(e) => format!("no output for {}", duration(e.quiet)),
+        Event::AgentExited(e) => exited(e),
+        Event::TimerFired(timer) => match &timer.slot {
+            TimerSlot::IterationTimeout => "the iteration has used its time".to_owned(),
+            TimerSlot::Wait => "the wait is over".to_owned(),
+            TimerSlot::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
+        },
+        Event::JournalFailed { message } => foreign(message),
+        Event::IterationStarted(e) => match e.attempt {
+            0 | 1 => String::new(),
+            n => format!("attempt {n}"),
+        },
+        Event::GuidanceDelivered { count: n, .. } => count(*n, "message", "messages"),
+        Event::AgentKilled(e) => killed(e),
+        Event::IterationFinished(e) => format!("{}{}", finished(e).paint(paint), attempt(e.attempt)),
+        Event::IterationInterrupted(e) => format!("{}{}", interrupted(e).paint(paint), attempt(e.attempt)),
+        Event::CompletionClaimed { .. } => "the agent says the task is complete".to_owned(),
+        Event::DelayStarted(e) => waiting(e, at, style),
+        Event::DelayEnded { early: true } => "cut short".to_owned(),
+        Event::DelayEnded { early: false } | Event::RunPaused {} | Event::RunUnpaused {} => String::new(),
+        Event::RunStopped(e) => {
+            let reason = paint.paint(Tone::of_stop(e.kind), &clean(&e.reason));
+            format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
+        }
+    }
+}
+
+fn attempt(attempt: u32) -> String {
+    if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() }
+}
+
+fn started(started: &RunStarted) -> String {
+    let plan = &started.plan;
+    let workspace = clean(&plan.workspace.to_string_lossy());
+    format!("{} in {workspace}, agent {}", clean(&started.run.0), agent_command(&plan.agent, 60))
+}
+
+fn stop_how(request: &StopRequest) -> String {
+    let by = match request.by {
+        Interrupt::Int => "a person",
+        Interrupt::Term => "SIGTERM",
+        Interrupt::Hup => "SIGHUP",
+    };
+    let how = match request.how {
+        StopHow::AfterIteration => "after this iteration",
+        StopHow::Terminate => "now, politely",
+        StopHow::Kill => "now",
+    };
+    format!("by {by}, {how}")
+}
+
+fn exited(exited: &AgentExited) -> String {
+    let how = match &exited.exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("killed by signal {signal}"),
+        Exit::Missing { message } | Exit::NotStarted { message } | Exit::Lost { message } => foreign(message),
+    };
+    let mut out = format!("{how} after {}", duration(exited.duration));
+    if exited.leftovers > 0 {
+        let what = count(exited.leftovers, "background process", "background processes");
+        out.push_str(&format!(", {what} ended"));
+    }
+    if let Some(why) = &exited.blocked {
+        out.push_str(&format!(", blocked: {}", foreign(why)));
+    }
+    out
+}
+
+fn killed(kill: &AgentKilled) -> String {
+    let why = match &kill.why {
+        KillCause::Timeout => "it has used its time".to_owned(),
+        KillCause::Silence => "it printed nothing for too long".to_owned(),
+        KillCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
+        KillCause::Stop => "the run is stopped".to_owned(),
+        KillCause::Escalated => "asked again, without grace".to_owned(),
+    };
+    match kill.grace.is_zero() {
+        true => why,
+        false => format!("{why}; KILL {} after TERM", duration(kill.grace)),
+    }
+}

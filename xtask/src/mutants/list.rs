@@ -1,0 +1,5 @@
+//! The deliberate bugs.
+
+use super::Mutant;
+
+pub const MUTANTS: &[Mutant] = &[];
