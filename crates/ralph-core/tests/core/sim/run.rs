@@ -143,6 +143,7 @@ impl<'a> Sim<'a> {
         if !self.rng.one_in(3) {
             return Ok(Flow::Alive);
         }
+        self.wait(5_000_000);
         let (now, text) = (self.now, "try again".to_owned());
         let step = self.engine().handle(now, Command::AddGuidance(Guidance { text }).into());
         self.commit(step.events, step.effects)
