@@ -110,12 +110,20 @@ fn render(recording: &Recording) -> String {
     text
 }
 
+/// One snapshot for each agent.
 #[test]
 fn each_recording_reads_as_reviewed() {
+    let mut pages: Vec<(String, String)> = Vec::new();
     for recording in recordings() {
-        let name = format!("{}__{}", recording.agent, recording.scenario);
+        let section = format!("== {}\n{}\n", recording.scenario, render(&recording));
+        match pages.last_mut().filter(|(agent, _)| *agent == recording.agent) {
+            Some((_, page)) => page.push_str(&section),
+            None => pages.push((recording.agent, section)),
+        }
+    }
+    for (agent, page) in pages {
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!(name, render(&recording));
+            insta::assert_snapshot!(agent, page);
         });
     }
 }

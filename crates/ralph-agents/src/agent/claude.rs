@@ -3,6 +3,8 @@
 //! The structs borrow from the line and hold what is read; all else is stepped over without being decoded, tool outputs
 //! above all. Final word: `result.result`.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -53,13 +55,15 @@ pub(super) const DEF: AgentDef = AgentDef {
 pub(super) struct Dialect {
     /// `input_tokens` counts cached tokens too.
     pub input_includes_cached: bool,
+    /// Messages carry a placeholder for their output; the true number comes with the partial messages.
+    pub output_in_delta: bool,
     /// The exit code in the text of a shell tool's result.
     pub exit_code: fn(&str) -> Option<i64>,
     /// A line of stderr that means something.
     pub stderr: fn(&str, &mut Vec<AgentSignal>) -> bool,
 }
 
-pub(super) const CLAUDE: Dialect = Dialect { input_includes_cached: false, exit_code, stderr: |_, _| false };
+pub(super) const CLAUDE: Dialect = Dialect { input_includes_cached: false, output_in_delta: true, exit_code, stderr: |_, _| false };
 
 fn exit_code(output: &str) -> Option<i64> {
     output.strip_prefix("Exit code ")?.split_whitespace().next()?.parse().ok()
@@ -70,6 +74,8 @@ pub(super) struct Claude {
     session: bool,
     /// An API error was reported as an assistant message; the result only repeats its text.
     error_seen: bool,
+    /// The message whose use was counted last.
+    message_id: String,
     /// Shell calls that wait for their result. Bounded: an agent runs few tools at once.
     shells: Vec<String>,
 }
@@ -78,7 +84,7 @@ const SHELLS_MAX: usize = 64;
 
 impl Claude {
     pub(super) fn new(dialect: &'static Dialect) -> Self {
-        Claude { dialect, session: false, error_seen: false, shells: Vec::new() }
+        Claude { dialect, session: false, error_seen: false, message_id: String::new(), shells: Vec::new() }
     }
 }
 
@@ -107,6 +113,8 @@ struct Event<'a> {
     result: Str<'a>,
     terminal_reason: Str<'a>,
     usage: Lax<Tokens>,
+    #[serde(rename = "modelUsage")]
+    model_usage: Lax<BTreeMap<Str<'a>, ModelTokens>>,
     total_cost_usd: Lax<f64>,
     // system/api_retry
     attempt: Lax<u64>,
@@ -121,6 +129,8 @@ struct Event<'a> {
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
+    id: Str<'a>,
+    usage: Lax<Tokens>,
     content: Lax<Vec<Block<'a>>>,
 }
 
@@ -153,6 +163,7 @@ struct Input<'a> {
 struct Partial<'a> {
     r#type: Str<'a>,
     delta: Lax<Delta<'a>>,
+    usage: Lax<Tokens>,
 }
 
 #[derive(Deserialize, Default)]
@@ -170,6 +181,17 @@ struct Tokens {
     cache_read_input_tokens: Lax<u64>,
     output_tokens: Lax<u64>,
     output_tokens_details: Lax<OutputDetails>,
+}
+
+/// The share of one model. Also right where `usage` is not: it is all zero when a budget ran out.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct ModelTokens {
+    input_tokens: Lax<u64>,
+    cache_creation_input_tokens: Lax<u64>,
+    cache_read_input_tokens: Lax<u64>,
+    output_tokens: Lax<u64>,
+    thinking_tokens: Lax<u64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -212,7 +234,7 @@ impl Decode for Claude {
             ("system", "api_retry" | "retry") => retry(&event, out),
             ("assistant", _) => self.assistant(&event, out),
             ("user", _) => self.tool_results(&event, out),
-            ("stream_event", _) => partial(&event, out),
+            ("stream_event", _) => self.partial(&event, out),
             ("rate_limit_event", _) => rate_limit(&event, out),
             ("result", _) => self.result(&event, out),
             _ => {}
@@ -253,6 +275,7 @@ impl Claude {
             out.push(api_error(event, &message));
             return;
         }
+        self.step(event, out);
         for block in blocks {
             match &*block.r#type {
                 // What a subagent says, it says to its parent.
@@ -262,6 +285,35 @@ impl Claude {
                 "tool_use" => out.push(self.tool_call(block)),
                 _ => {}
             }
+        }
+    }
+
+    /// What a model call used, so that a limit can act before the result comes and replaces these sums. Each block of a
+    /// message repeats it.
+    fn step(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
+        let Some(message) = &event.message.0 else { return };
+        let Some(tokens) = message.usage.0.as_ref().filter(|_| *message.id != *self.message_id) else { return };
+        self.message_id = message.id.to_string();
+        let mut usage = self.usage(tokens);
+        if self.dialect.output_in_delta {
+            usage.output = 0;
+        }
+        if !usage.is_zero() {
+            out.push(AgentSignal::Usage { usage, scope: Scope::Step });
+        }
+    }
+
+    fn partial(&self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
+        let Some(part) = &event.event.0 else { return };
+        match (&*part.r#type, &part.delta.0, &part.usage.0) {
+            ("content_block_delta", Some(delta), _) if &*delta.r#type == "text_delta" && !delta.text.is_empty() => {
+                out.push(AgentSignal::Text { text: delta.text.to_string(), delta: true });
+            }
+            ("message_delta", _, Some(tokens)) if self.dialect.output_in_delta => {
+                let output = tokens.output_tokens.0.unwrap_or(0);
+                out.push(AgentSignal::Usage { usage: Usage { output, ..Usage::default() }, scope: Scope::Step });
+            }
+            _ => {}
         }
     }
 
@@ -297,8 +349,10 @@ impl Claude {
     }
 
     fn result(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-        if let Some(tokens) = &event.usage.0 {
-            out.push(AgentSignal::Usage { usage: self.usage(tokens), scope: Scope::Run });
+        let models = event.model_usage.0.as_ref().filter(|models| !models.is_empty());
+        let usage = models.map(of_models).or_else(|| event.usage.0.as_ref().map(|tokens| self.usage(tokens)));
+        if let Some(usage) = usage {
+            out.push(AgentSignal::Usage { usage, scope: Scope::Run });
         }
         if let Some(usd) = event.total_cost_usd.0 {
             out.push(AgentSignal::Cost { usd, scope: Scope::Run });
@@ -329,6 +383,20 @@ impl Claude {
             reasoning: details.and_then(|details| details.thinking_tokens.0).unwrap_or(0),
         }
     }
+}
+
+fn of_models(models: &BTreeMap<Str<'_>, ModelTokens>) -> Usage {
+    let mut sum = Usage::default();
+    for tokens in models.values() {
+        sum.add(&Usage {
+            input: tokens.input_tokens.0.unwrap_or(0),
+            cache_read: tokens.cache_read_input_tokens.0.unwrap_or(0),
+            cache_write: tokens.cache_creation_input_tokens.0.unwrap_or(0),
+            output: tokens.output_tokens.0.unwrap_or(0),
+            reasoning: tokens.thinking_tokens.0.unwrap_or(0),
+        });
+    }
+    sum
 }
 
 fn failure_message(event: &Event<'_>) -> String {
@@ -363,17 +431,6 @@ fn retry(event: &Event<'_>, out: &mut Vec<AgentSignal>) {
         http: event.error_status.0,
         reason: text::message(&reason),
     });
-}
-
-fn partial(event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-    let Some(delta) = event.event.0.as_ref().and_then(|event| {
-        event.delta.0.as_ref().filter(|_| &*event.r#type == "content_block_delta")
-    }) else {
-        return;
-    };
-    if &*delta.r#type == "text_delta" && !delta.text.is_empty() {
-        out.push(AgentSignal::Text { text: delta.text.to_string(), delta: true });
-    }
 }
 
 fn rate_limit(event: &Event<'_>, out: &mut Vec<AgentSignal>) {

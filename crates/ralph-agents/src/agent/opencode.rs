@@ -95,7 +95,8 @@ impl Opencode {
             };
             out.push(AgentSignal::Usage { usage, scope: Scope::Step });
         }
-        if let Some(usd) = part["cost"].f64() {
+        // A model whose price it does not know costs it 0.
+        if let Some(usd) = part["cost"].f64().filter(|usd| *usd > 0.0 || number(&tokens["total"]) == 0) {
             out.push(AgentSignal::Cost { usd, scope: Scope::Step });
         }
         self.end = Some(End::Step(part["reason"].text().to_string()));

@@ -74,10 +74,13 @@ impl Pi {
         if !said.is_empty() && !failed {
             out.push(AgentSignal::Text { text: text::bounded(said.clone()), delta: false });
         }
-        if let Some(usage) = usage(&message["usage"]) {
+        let usage = usage(&message["usage"]);
+        if let Some(usage) = usage {
             out.push(AgentSignal::Usage { usage, scope: Scope::Step });
         }
-        if let Some(usd) = message["usage"]["cost"]["total"].f64() {
+        // A model whose price it does not know costs it 0.
+        let free = usage.is_none_or(|usage| usage.is_zero());
+        if let Some(usd) = message["usage"]["cost"]["total"].f64().filter(|usd| *usd > 0.0 || free) {
             out.push(AgentSignal::Cost { usd, scope: Scope::Step });
         }
         let error = failed.then(|| error(message["errorMessage"].str().unwrap_or(&stop)));

@@ -32,7 +32,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     parser: || LineParser::boxed(Claude::new(&QWEN)),
 };
 
-const QWEN: Dialect = Dialect { input_includes_cached: true, exit_code, stderr: retry };
+const QWEN: Dialect = Dialect { input_includes_cached: true, output_in_delta: false, exit_code, stderr: retry };
 
 /// "Exit Code: 101" on a line of its own, behind what the command printed.
 fn exit_code(output: &str) -> Option<i64> {

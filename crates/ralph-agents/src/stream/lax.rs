@@ -25,7 +25,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lax<T> {
 }
 
 /// A string that borrows from the line where it has no escapes. Anything else is empty.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Str<'a>(pub Cow<'a, str>);
 
 impl Str<'_> {
