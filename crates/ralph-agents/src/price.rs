@@ -86,7 +86,15 @@ mod tests {
 
     fn price(model: &str, input: f64) -> Price {
         let (date, source) = (String::new(), String::new());
-        Price { model: model.to_string(), input, cache_read: 0.0, cache_write: 0.0, output: 0.0, date, source }
+        Price {
+            model: model.to_string(),
+            input,
+            cache_read: 0.0,
+            cache_write: 0.0,
+            output: 0.0,
+            date,
+            source,
+        }
     }
 
     #[test]

@@ -104,16 +104,31 @@ impl ToolKind {
     /// The kind by the tool's name. Names are lower-cased by the caller's CLI differently, so case is ignored.
     pub fn of(name: &str) -> ToolKind {
         match name.to_ascii_lowercase().as_str() {
-            "bash" | "shell" | "run_shell_command" | "run_commands" | "command_execution" | "local_shell" | "exec"
-            | "powershell" | "execute_command" => ToolKind::Shell,
-            "write" | "write_file" | "create" | "create_file" | "writefile" | "write_to_file" => ToolKind::Write,
-            "edit" | "edit_file" | "multiedit" | "replace" | "str_replace" | "str_replace_editor" | "editor"
-            | "apply_patch" | "file_change" | "notebookedit" | "strreplacefile" | "patch" | "replace_in_file" => {
-                ToolKind::Edit
+            "bash" | "shell" | "run_shell_command" | "run_commands" | "command_execution" | "local_shell"
+            | "exec" | "powershell" | "execute_command" => ToolKind::Shell,
+            "write" | "write_file" | "create" | "create_file" | "writefile" | "write_to_file" => {
+                ToolKind::Write
             }
-            "read" | "read_file" | "read_files" | "view" | "readfile" | "read_many_files" | "cat" => ToolKind::Read,
-            "grep" | "glob" | "search" | "search_file_content" | "grep_search" | "list" | "ls" | "list_directory"
-            | "search_codebase" | "find" | "tree" | "rg" | "web_search" | "websearch" => ToolKind::Search,
+            "edit" | "edit_file" | "multiedit" | "replace" | "str_replace" | "str_replace_editor"
+            | "editor" | "apply_patch" | "file_change" | "notebookedit" | "strreplacefile" | "patch"
+            | "replace_in_file" => ToolKind::Edit,
+            "read" | "read_file" | "read_files" | "view" | "readfile" | "read_many_files" | "cat" => {
+                ToolKind::Read
+            }
+            "grep"
+            | "glob"
+            | "search"
+            | "search_file_content"
+            | "grep_search"
+            | "list"
+            | "ls"
+            | "list_directory"
+            | "search_codebase"
+            | "find"
+            | "tree"
+            | "rg"
+            | "web_search"
+            | "websearch" => ToolKind::Search,
             _ => ToolKind::Other,
         }
     }

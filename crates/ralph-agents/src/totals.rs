@@ -58,7 +58,9 @@ impl Amount for f64 {
 impl<T: Amount> Sum<T> {
     fn add(&mut self, amount: &T, scope: Scope) {
         match scope {
-            Scope::Step => self.steps = Some(self.steps.as_ref().map_or(amount.clone(), |sum| sum.plus(amount))),
+            Scope::Step => {
+                self.steps = Some(self.steps.as_ref().map_or(amount.clone(), |sum| sum.plus(amount)))
+            }
             Scope::Run => {
                 self.base = Some(amount.clone());
                 self.steps = None;

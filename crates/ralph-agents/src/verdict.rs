@@ -22,9 +22,13 @@ pub enum Why {
     /// ralph ended it.
     Signalled,
     /// Its own stream says that it failed.
-    Stream { reason: String },
+    Stream {
+        reason: String,
+    },
     /// Its stream stopped without an end.
-    NoEnd { last_words: String },
+    NoEnd {
+        last_words: String,
+    },
     ExitCode(i32),
     KilledBy(i32),
 }
@@ -34,7 +38,9 @@ impl fmt::Display for Why {
         match self {
             Why::Signalled => f.write_str("ended by ralph"),
             Why::Stream { reason } => write!(f, "the agent reports an error: {reason}"),
-            Why::NoEnd { last_words } if last_words.is_empty() => f.write_str("its output stopped without an end"),
+            Why::NoEnd { last_words } if last_words.is_empty() => {
+                f.write_str("its output stopped without an end")
+            }
             Why::NoEnd { last_words } => write!(f, "its output stopped without an end: {last_words}"),
             Why::ExitCode(code) => write!(f, "exit code {code}"),
             Why::KilledBy(signal) => write!(f, "killed by signal {signal}"),
@@ -60,7 +66,9 @@ fn failed(run: &RunSummary, exit: Exit, ralph_sent_signal: bool) -> Option<Why> 
     let ended = run.result.is_some();
     let error = run.error.as_ref().map(|error| &error.message);
     match (run.result.as_ref().filter(|result| !result.ok), error) {
-        (Some(result), error) => return Some(Why::Stream { reason: error.unwrap_or(&result.reason).clone() }),
+        (Some(result), error) => {
+            return Some(Why::Stream { reason: error.unwrap_or(&result.reason).clone() });
+        }
         (None, Some(error)) if !ended => return Some(Why::Stream { reason: error.clone() }),
         _ => {}
     }

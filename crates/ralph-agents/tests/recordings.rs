@@ -90,7 +90,8 @@ fn render(recording: &Recording) -> String {
         writeln!(text, "{}", serde_json::to_string(&signal).unwrap()).unwrap();
     }
     let run = recording.summary();
-    writeln!(text, "-- {noise} lines of noise, {} retries, open tools {:?}", run.retries, run.open_tools).unwrap();
+    writeln!(text, "-- {noise} lines of noise, {} retries, open tools {:?}", run.retries, run.open_tools)
+        .unwrap();
     writeln!(text, "-- usage {}", serde_json::to_string(&run.totals.usage()).unwrap()).unwrap();
     writeln!(text, "-- cost {:?}", run.totals.cost_usd()).unwrap();
     writeln!(text, "-- exit {}", recording.exit).unwrap();
@@ -147,7 +148,10 @@ fn the_success_script_has_the_same_tokens_everywhere() {
         seen.push(recording.agent.clone());
     }
     seen.dedup();
-    assert_eq!(seen, ["claude", "cline", "codex", "copilot", "gemini", "goose", "kimi", "opencode", "pi", "qwen"]);
+    assert_eq!(
+        seen,
+        ["claude", "cline", "codex", "copilot", "gemini", "goose", "kimi", "opencode", "pi", "qwen"]
+    );
 }
 
 #[test]

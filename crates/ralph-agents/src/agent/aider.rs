@@ -40,13 +40,25 @@ fn notice(line: &str, failed: &mut Option<String>, out: &mut Vec<AgentSignal>) -
     {
         let (class, http) = (class_of(None, kind, rest), status_in(rest));
         *failed = Some(text::message(line));
-        out.push(AgentSignal::Error { fatal: true, class, http, retry_after_ms: None, message: text::message(line) });
+        out.push(AgentSignal::Error {
+            fatal: true,
+            class,
+            http,
+            retry_after_ms: None,
+            message: text::message(line),
+        });
         return true;
     }
     if let Some(seconds) = line.strip_prefix("Retrying in ").and_then(|rest| rest.split_once(" seconds")) {
         *failed = None;
         let delay_ms = seconds.0.parse::<f64>().ok().map(|seconds| (seconds * 1000.0) as u64);
-        out.push(AgentSignal::Retry { attempt: None, max: None, delay_ms, http: None, reason: "model error".into() });
+        out.push(AgentSignal::Retry {
+            attempt: None,
+            max: None,
+            delay_ms,
+            http: None,
+            reason: "model error".into(),
+        });
         return true;
     }
     // "Tokens: 2.1k sent, 15 received. Cost: $0.0014 message, $0.0120 session."

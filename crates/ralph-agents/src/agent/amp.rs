@@ -18,7 +18,10 @@ pub(super) const DEF: AgentDef = AgentDef {
     },
     line: CommandLine {
         program: "amp",
-        flags: &[Flag::plain("--execute", &["-x"]), Flag::plain("--stream-json", &["--stream-json-thinking"])],
+        flags: &[
+            Flag::plain("--execute", &["-x"]),
+            Flag::plain("--stream-json", &["--stream-json-thinking"]),
+        ],
         bypass: &[Flag::plain("--dangerously-allow-all", &[])],
         model: Model::None,
         prompt: Prompt::Stdin,

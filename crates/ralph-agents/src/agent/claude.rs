@@ -37,7 +37,10 @@ pub(super) const DEF: AgentDef = AgentDef {
             // Without it the CLI refuses stream-json.
             Flag::plain("--verbose", &[]),
         ],
-        bypass: &[Flag::plain("--dangerously-skip-permissions", &["--permission-mode", "--permission-prompt-tool"])],
+        bypass: &[Flag::plain(
+            "--dangerously-skip-permissions",
+            &["--permission-mode", "--permission-prompt-tool"],
+        )],
         // As root the CLI refuses the flag above unless told that it runs in a sandbox. It is set only together with
         // the flag and only as root, and printed like the flag.
         bypass_env_root: &[("IS_SANDBOX", "1")],
@@ -63,7 +66,8 @@ pub(super) struct Dialect {
     pub stderr: fn(&str, &mut Vec<AgentSignal>) -> bool,
 }
 
-pub(super) const CLAUDE: Dialect = Dialect { input_includes_cached: false, output_in_delta: true, exit_code, stderr: |_, _| false };
+pub(super) const CLAUDE: Dialect =
+    Dialect { input_includes_cached: false, output_in_delta: true, exit_code, stderr: |_, _| false };
 
 fn exit_code(output: &str) -> Option<i64> {
     output.strip_prefix("Exit code ")?.split_whitespace().next()?.parse().ok()
@@ -268,7 +272,9 @@ impl Claude {
     }
 
     fn assistant(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-        let Some(blocks) = event.message.0.as_ref().and_then(|message| message.content.0.as_ref()) else { return };
+        let Some(blocks) = event.message.0.as_ref().and_then(|message| message.content.0.as_ref()) else {
+            return;
+        };
         if event.is_api_error_message.0 == Some(true) {
             let message = blocks.iter().map(|block| &*block.text).collect::<Vec<_>>().join("\n");
             self.error_seen = true;
@@ -292,7 +298,9 @@ impl Claude {
     /// message repeats it.
     fn step(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
         let Some(message) = &event.message.0 else { return };
-        let Some(tokens) = message.usage.0.as_ref().filter(|_| *message.id != *self.message_id) else { return };
+        let Some(tokens) = message.usage.0.as_ref().filter(|_| *message.id != *self.message_id) else {
+            return;
+        };
         self.message_id = message.id.to_string();
         let mut usage = self.usage(tokens);
         if self.dialect.output_in_delta {
@@ -306,12 +314,17 @@ impl Claude {
     fn partial(&self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
         let Some(part) = &event.event.0 else { return };
         match (&*part.r#type, &part.delta.0, &part.usage.0) {
-            ("content_block_delta", Some(delta), _) if &*delta.r#type == "text_delta" && !delta.text.is_empty() => {
+            ("content_block_delta", Some(delta), _)
+                if &*delta.r#type == "text_delta" && !delta.text.is_empty() =>
+            {
                 out.push(AgentSignal::Text { text: delta.text.to_string(), delta: true });
             }
             ("message_delta", _, Some(tokens)) if self.dialect.output_in_delta => {
                 let output = tokens.output_tokens.0.unwrap_or(0);
-                out.push(AgentSignal::Usage { usage: Usage { output, ..Usage::default() }, scope: Scope::Step });
+                out.push(AgentSignal::Usage {
+                    usage: Usage { output, ..Usage::default() },
+                    scope: Scope::Step,
+                });
             }
             _ => {}
         }
@@ -333,7 +346,9 @@ impl Claude {
     }
 
     fn tool_results(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-        let Some(blocks) = event.message.0.as_ref().and_then(|message| message.content.0.as_ref()) else { return };
+        let Some(blocks) = event.message.0.as_ref().and_then(|message| message.content.0.as_ref()) else {
+            return;
+        };
         for block in blocks.iter().filter(|block| &*block.r#type == "tool_result") {
             let id = block.tool_use_id.to_string();
             let failed = block.is_error.0 == Some(true);
@@ -358,7 +373,8 @@ impl Claude {
             out.push(AgentSignal::Cost { usd, scope: Scope::Run });
         }
         // `subtype` is "success" on API errors too; `is_error` is what counts, and its absence is no success.
-        let ok = event.is_error.0 == Some(false) && (event.subtype.is_empty() || &*event.subtype == "success");
+        let ok =
+            event.is_error.0 == Some(false) && (event.subtype.is_empty() || &*event.subtype == "success");
         let message = failure_message(event);
         if !ok && !self.error_seen {
             out.push(api_error(event, &message));
@@ -412,7 +428,8 @@ fn failure_message(event: &Event<'_>) -> String {
 }
 
 fn api_error(event: &Event<'_>, message: &str) -> AgentSignal {
-    let code = event.error.and_then(|raw| serde_json::from_str::<Str<'_>>(raw.get()).ok()).unwrap_or_default();
+    let code =
+        event.error.and_then(|raw| serde_json::from_str::<Str<'_>>(raw.get()).ok()).unwrap_or_default();
     let http = event.api_error_status.0.or_else(|| status_in(message));
     let codes = [&*code, &*event.api_error_type, &*event.api_error, &*event.terminal_reason].join(" ");
     let class = class_of(http, &codes, message);
@@ -420,7 +437,8 @@ fn api_error(event: &Event<'_>, message: &str) -> AgentSignal {
 }
 
 fn retry(event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-    let code = event.error.and_then(|raw| serde_json::from_str::<Str<'_>>(raw.get()).ok()).unwrap_or_default();
+    let code =
+        event.error.and_then(|raw| serde_json::from_str::<Str<'_>>(raw.get()).ok()).unwrap_or_default();
     let data = event.data.0.as_ref();
     let delay = event.retry_delay_ms.0.or_else(|| data.and_then(|data| data.delay_ms.0));
     let reason = code.owned().or_else(|| data.and_then(|data| data.reason.owned())).unwrap_or_default();

@@ -77,7 +77,8 @@ fn agent_event(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
             let number = |key| event[key].u64().unwrap_or(0);
             let cache_read = number("totalCacheReadTokens");
             let cache_write = number("totalCacheWriteTokens");
-            let usage = split(number("totalInputTokens"), cache_read, cache_write, number("totalOutputTokens"));
+            let usage =
+                split(number("totalInputTokens"), cache_read, cache_write, number("totalOutputTokens"));
             out.push(AgentSignal::Usage { usage, scope: Scope::Run });
         }
         ("error", _) => {
@@ -124,7 +125,8 @@ fn ended(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         one => std::slice::from_ref(one),
     };
     let shell = ToolKind::of(event["toolName"].text()) == ToolKind::Shell;
-    let failed = records.iter().find(|record| record["success"].bool() == Some(false) || !record["error"].is_null());
+    let failed =
+        records.iter().find(|record| record["success"].bool() == Some(false) || !record["error"].is_null());
     let all_ok = !records.is_empty() && records.iter().all(|record| record["success"].bool() == Some(true));
     let (status, exit_code) = match failed {
         Some(record) => (ToolStatus::Failed, exit_code(record["error"].text()).filter(|_| shell)),
@@ -133,7 +135,12 @@ fn ended(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
     };
     let output = records.iter().map(|record| record["result"].str().or(record["error"].str()).unwrap_or(""));
     let output = text::excerpt(&output.collect::<Vec<_>>().join("\n"));
-    out.push(AgentSignal::ToolResult { id: event["toolCallId"].text().to_string(), status, exit_code, output });
+    out.push(AgentSignal::ToolResult {
+        id: event["toolCallId"].text().to_string(),
+        status,
+        exit_code,
+        output,
+    });
 }
 
 fn exit_code(error: &str) -> Option<i64> {

@@ -67,10 +67,12 @@ impl Decode for Codex {
         if !head.contains("\"item.completed\"") {
             return;
         }
-        let Some((id, _)) = head.split_once("\"id\":\"").and_then(|(_, rest)| rest.split_once('"')) else { return };
-        let exit_code = tail.rsplit_once("\"exit_code\":").and_then(|(_, rest)| {
-            rest.split([',', '}']).next()?.trim().parse::<i64>().ok()
-        });
+        let Some((id, _)) = head.split_once("\"id\":\"").and_then(|(_, rest)| rest.split_once('"')) else {
+            return;
+        };
+        let exit_code = tail
+            .rsplit_once("\"exit_code\":")
+            .and_then(|(_, rest)| rest.split([',', '}']).next()?.trim().parse::<i64>().ok());
         let output = "[too long to show]".to_string();
         let status = exit_code.map_or(ToolStatus::Unknown, of_code);
         out.push(AgentSignal::ToolResult { id: text::start(id, 200).to_string(), status, exit_code, output });
@@ -112,7 +114,12 @@ impl Codex {
                     _ => ToolStatus::Unknown,
                 };
                 let output = text::excerpt(item["aggregated_output"].text());
-                out.push(AgentSignal::ToolResult { id: item["id"].text().to_string(), status, exit_code, output });
+                out.push(AgentSignal::ToolResult {
+                    id: item["id"].text().to_string(),
+                    status,
+                    exit_code,
+                    output,
+                });
             }
             _ => {}
         }
@@ -133,9 +140,9 @@ fn notice(message: &str, out: &mut Vec<AgentSignal>) {
         out.push(error(false, message));
         return;
     };
-    let (count, reason) = rest.split_once(" (").map_or((rest, ""), |(count, reason)| {
-        (count, reason.strip_suffix(')').unwrap_or(reason))
-    });
+    let (count, reason) = rest
+        .split_once(" (")
+        .map_or((rest, ""), |(count, reason)| (count, reason.strip_suffix(')').unwrap_or(reason)));
     let (attempt, max) = count.split_once('/').unwrap_or((count, ""));
     out.push(AgentSignal::Retry {
         attempt: attempt.parse().ok(),
@@ -148,7 +155,11 @@ fn notice(message: &str, out: &mut Vec<AgentSignal>) {
 
 fn failed(message: &str, out: &mut Vec<AgentSignal>) {
     out.push(error(true, message));
-    out.push(AgentSignal::Result { ok: false, text: text::message(message), reason: "turn.failed".to_string() });
+    out.push(AgentSignal::Result {
+        ok: false,
+        text: text::message(message),
+        reason: "turn.failed".to_string(),
+    });
 }
 
 fn error(fatal: bool, message: &str) -> AgentSignal {

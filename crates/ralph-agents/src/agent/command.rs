@@ -173,7 +173,8 @@ pub(super) fn complete(def: &AgentDef, turn: &Turn) -> Result<CommandSpec, Comma
     if turn.autonomous {
         for flag in line.bypass {
             if args.add(flag)? {
-                bypass.push(flag.value.map_or(flag.name.to_string(), |value| format!("{} {value}", flag.name)));
+                bypass
+                    .push(flag.value.map_or(flag.name.to_string(), |value| format!("{} {value}", flag.name)));
             }
         }
         let root = if turn.is_root { line.bypass_env_root } else { &[] };

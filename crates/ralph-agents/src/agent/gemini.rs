@@ -62,7 +62,9 @@ impl Decode for Gemini {
     }
 
     fn stderr(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
-        let Some((attempt, reason)) = line.strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed")) else {
+        let Some((attempt, reason)) =
+            line.strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
+        else {
             return false;
         };
         let Ok(attempt) = attempt.parse::<u64>() else { return false };
@@ -117,7 +119,8 @@ impl Gemini {
     fn tool_result(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         self.whole(out);
         let id = event["tool_id"].text();
-        let shell = self.shells.iter().position(|shell| shell == id).map(|at| self.shells.remove(at)).is_some();
+        let shell =
+            self.shells.iter().position(|shell| shell == id).map(|at| self.shells.remove(at)).is_some();
         let status = match event["status"].text() {
             "success" if shell => ToolStatus::Unknown,
             "success" => ToolStatus::Ok,

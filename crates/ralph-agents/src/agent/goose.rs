@@ -150,7 +150,10 @@ impl Goose {
 
     fn complete(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         if let (Some(input), Some(output)) = (event["input_tokens"].u64(), event["output_tokens"].u64()) {
-            out.push(AgentSignal::Usage { usage: Usage { input, output, ..Usage::default() }, scope: Scope::Run });
+            out.push(AgentSignal::Usage {
+                usage: Usage { input, output, ..Usage::default() },
+                scope: Scope::Run,
+            });
         }
         let (ok, reason) = match self.error.take() {
             Some(error) => (false, error),

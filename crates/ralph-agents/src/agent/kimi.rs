@@ -103,15 +103,23 @@ impl Kimi {
     /// The stream has no error flag. Of a command, the last line tells; of other tools, nothing does.
     fn tool(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         let (id, output) = (event["tool_call_id"].text(), event["content"].text());
-        let shell = self.shells.iter().position(|shell| shell == id).map(|at| self.shells.remove(at)).is_some();
+        let shell =
+            self.shells.iter().position(|shell| shell == id).map(|at| self.shells.remove(at)).is_some();
         let said = output.trim_end().rsplit('\n').next().unwrap_or("");
-        let code = said.strip_prefix("Command failed with exit code: ").and_then(|code| code.trim_end_matches('.').parse().ok());
+        let code = said
+            .strip_prefix("Command failed with exit code: ")
+            .and_then(|code| code.trim_end_matches('.').parse().ok());
         let (status, exit_code) = match (shell, code) {
             (true, Some(code)) => (ToolStatus::Failed, Some(code)),
             // Killed or timed-out commands say so in other words, so success is a guess.
             (true, None) | (false, _) => (ToolStatus::Unknown, None),
         };
-        out.push(AgentSignal::ToolResult { id: id.to_string(), status, exit_code, output: text::excerpt(output) });
+        out.push(AgentSignal::ToolResult {
+            id: id.to_string(),
+            status,
+            exit_code,
+            output: text::excerpt(output),
+        });
     }
 }
 

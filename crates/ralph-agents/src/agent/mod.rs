@@ -174,9 +174,7 @@ fn split(line: &str) -> Vec<String> {
 /// The agent a program is, by its file name.
 pub fn by_program(program: &str) -> Option<&'static AgentDef> {
     let file = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
-    let stem = [".exe", ".cmd", ".bat", ".ps1"]
-        .iter()
-        .find_map(|suffix| file.strip_suffix(suffix))
-        .unwrap_or(&file);
+    let stem =
+        [".exe", ".cmd", ".bat", ".ps1"].iter().find_map(|suffix| file.strip_suffix(suffix)).unwrap_or(&file);
     AGENTS.iter().find(|def| def.file_names.contains(&stem))
 }

@@ -142,5 +142,10 @@ fn tool(part: &Json<'_>, out: &mut Vec<AgentSignal>) {
         _ => ToolStatus::Unknown,
     };
     let output = state["output"].str().or(state["error"].str()).unwrap_or("");
-    out.push(AgentSignal::ToolResult { id: id.to_string(), status, exit_code, output: text::excerpt(output) });
+    out.push(AgentSignal::ToolResult {
+        id: id.to_string(),
+        status,
+        exit_code,
+        output: text::excerpt(output),
+    });
 }

@@ -54,7 +54,9 @@ impl Decode for Pi {
         match event["type"].text() {
             "session" => out.push(AgentSignal::Session { id: event["id"].text().to_string(), model: None }),
             "message_update" => delta(&event["assistantMessageEvent"], out),
-            "message_end" if event["message"]["role"].text() == "assistant" => self.message(&event["message"], out),
+            "message_end" if event["message"]["role"].text() == "assistant" => {
+                self.message(&event["message"], out)
+            }
             "tool_execution_start" => call(&event, out),
             "tool_execution_end" => ended(&event, out),
             "auto_retry_start" => retry(&event, out),

@@ -32,7 +32,8 @@ pub(super) const DEF: AgentDef = AgentDef {
     parser: || LineParser::boxed(Claude::new(&QWEN)),
 };
 
-const QWEN: Dialect = Dialect { input_includes_cached: true, output_in_delta: false, exit_code, stderr: retry };
+const QWEN: Dialect =
+    Dialect { input_includes_cached: true, output_in_delta: false, exit_code, stderr: retry };
 
 /// "Exit Code: 101" on a line of its own, behind what the command printed.
 fn exit_code(output: &str) -> Option<i64> {
@@ -41,7 +42,9 @@ fn exit_code(output: &str) -> Option<i64> {
 
 /// "Retrying in 60s (attempt 1/10): [API Error: 429 …]". The notice on stdout has no status and no reason.
 fn retry(line: &str, out: &mut Vec<AgentSignal>) -> bool {
-    let Some((delay, rest)) = line.strip_prefix("Retrying in ").and_then(|rest| rest.split_once("s (attempt ")) else {
+    let Some((delay, rest)) =
+        line.strip_prefix("Retrying in ").and_then(|rest| rest.split_once("s (attempt "))
+    else {
         return false;
     };
     let Some((count, reason)) = rest.split_once("): ") else { return false };

@@ -17,6 +17,7 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
             "context_length_exceeded",
             "contextoverflow",
             "context_overflow",
+            "contextwindowexceeded",
             "prompt is too long",
             "prompt as too long",
             "prompt_too_long",
@@ -27,7 +28,6 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
             "exceed the context window",
             "exceeds the maximum number of tokens",
             "exceed context limit",
-            "exceeds the limit of",
             "context limit still exceeded",
             "context limit reached",
             "context window is full",
@@ -90,6 +90,8 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
             "creditserror",
             "out of extra usage",
             "premium request allowance",
+            "overdue-payment",
+            "account is in good standing",
         ],
     ),
     (
@@ -123,12 +125,14 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
             "is not supported when using codex",
             "is not found for api version",
             "requested model is not available",
+            "this model is only supported in",
         ],
     ),
     (
         SignIn,
         &[
             "authentication_error",
+            "authenticationerror",
             "authentication_failed",
             "authentication failed",
             "authentication error",
@@ -160,6 +164,7 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
             "organization has been disabled",
             "permission_error",
             "permission_denied",
+            "permissiondenied",
         ],
     ),
     (
@@ -167,6 +172,9 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
         &[
             "overloaded",
             "internal server error",
+            "internalservererror",
+            "serviceunavailable",
+            "apiconnectionerror",
             "internal_error",
             "server error",
             "server_error",
@@ -213,11 +221,7 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
 pub fn class_of(http: Option<u16>, code: &str, message: &str) -> FailureClass {
     let text = normal(&format!("{code} {message}"));
     if let Some(class) = by_phrase(&text) {
-        // A "not found" or "unauthorized" in passing does not outweigh a status that says otherwise.
-        return match (class, http) {
-            (Outage | SignIn, Some(429)) => Limit,
-            _ => class,
-        };
+        return class;
     }
     if model_missing(&text) {
         return ModelNotFound;
@@ -226,7 +230,10 @@ pub fn class_of(http: Option<u16>, code: &str, message: &str) -> FailureClass {
 }
 
 fn by_phrase(text: &str) -> Option<FailureClass> {
-    PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase))).map(|(class, _)| *class)
+    PHRASES
+        .iter()
+        .find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase)))
+        .map(|(class, _)| *class)
 }
 
 fn by_status(status: u16) -> Option<FailureClass> {

@@ -4,17 +4,18 @@
 //! comes here: a text that merely mentions limits triggers nothing.
 
 pub mod class;
-pub mod reset;
 #[cfg(test)]
 mod corpus;
+pub mod reset;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
 use crate::signal::FailureClass;
 use crate::summary::RunSummary;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     pub class: FailureClass,
     /// Of a limit: when it ends, as far as the CLI says. May lie in the past.
@@ -45,7 +46,11 @@ pub fn failure(run: &RunSummary, now: Timestamp, zone: &TimeZone) -> Option<Fail
     if let Some(limit) = limit {
         let resets_at = limit.resets_at.and_then(|seconds| Timestamp::from_second(seconds).ok());
         let window = limit.window.as_deref().unwrap_or("usage");
-        return Some(Failure { class: FailureClass::Limit, resets_at, message: format!("{window} limit reached") });
+        return Some(Failure {
+            class: FailureClass::Limit,
+            resets_at,
+            message: format!("{window} limit reached"),
+        });
     }
     // It never gave up by itself, but was trying again and again.
     let retry = run.retrying.as_ref()?;

@@ -46,12 +46,17 @@ fn epoch(text: &str) -> Option<Timestamp> {
         .captures(text)?;
     let digits = found.get(1)?.as_str();
     let number: i64 = digits.parse().ok()?;
-    if digits.len() == 13 { Timestamp::from_millisecond(number).ok() } else { Timestamp::from_second(number).ok() }
+    if digits.len() == 13 {
+        Timestamp::from_millisecond(number).ok()
+    } else {
+        Timestamp::from_second(number).ok()
+    }
 }
 
 /// "resets at 2026-04-20T02:00:00Z".
 fn iso(text: &str) -> Option<Timestamp> {
-    let found = pattern!(r"\b(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(z|utc|[+-]\d\d:?\d\d)")?.captures(text)?;
+    let found = pattern!(r"\b(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(z|utc|[+-]\d\d:?\d\d)")?
+        .captures(text)?;
     let (date, time, offset) = (found.get(1)?.as_str(), found.get(2)?.as_str(), found.get(3)?.as_str());
     let seconds = if time.len() == 5 { ":00" } else { "" };
     let offset = if offset == "utc" { "z" } else { offset };
@@ -64,7 +69,8 @@ fn http_date(message: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::parse(&found.as_str().replace("GMT", "+0000")).ok().map(|zoned| zoned.timestamp())
 }
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// "Nov 16th, 2026 12:14 AM", "Jan 30, 11:30am (Asia/Calcutta)", "April 20, 2026 at 2:00 AM", "Oct 31, 9am", "Oct 24",
 /// "10 de jul. de 2026, 11:52".
@@ -77,7 +83,8 @@ fn dated(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     )?;
     let found = month_first.captures(text).or_else(|| day_first.captures(text))?;
     let zone = zone_of(&found, zone);
-    let month = MONTHS.iter().position(|month| found.name("month").is_some_and(|name| name.as_str() == *month))?;
+    let month =
+        MONTHS.iter().position(|month| found.name("month").is_some_and(|name| name.as_str() == *month))?;
     let month = i8::try_from(month + 1).ok()?;
     let day: i8 = number(&found, "day")?;
     let time = match number::<i8>(&found, "hour") {
@@ -89,7 +96,9 @@ fn dated(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     match number::<i16>(&found, "year") {
         Some(year) => on(year),
         // Around New Year the next one is meant.
-        None => on(today.year()).filter(|at| *at > now - JUST_NOW - 24.hours()).or_else(|| on(today.year() + 1)),
+        None => {
+            on(today.year()).filter(|at| *at > now - JUST_NOW - 24.hours()).or_else(|| on(today.year() + 1))
+        }
     }
 }
 
@@ -123,7 +132,8 @@ fn duration(text: &str, now: Timestamp) -> Option<Timestamp> {
     )?
     .captures(text)?;
     let mut total = 0.0;
-    for part in pattern!(r"(\d+(?:\.\d+)?)\s*(ms|milli|s|mi|m|h|d|w)")?.captures_iter(found.get(1)?.as_str()) {
+    for part in pattern!(r"(\d+(?:\.\d+)?)\s*(ms|milli|s|mi|m|h|d|w)")?.captures_iter(found.get(1)?.as_str())
+    {
         let value: f64 = part.get(1)?.as_str().parse().ok()?;
         total += value
             * match part.get(2)?.as_str() {

@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn missing_and_odd_fields_are_null() {
-        let json = Json::parse(r#"{"a":{"b":"x\ny","n":7,"f":1.5,"neg":-1},"list":[1,"two"],"z":null}"#).unwrap();
+        let json =
+            Json::parse(r#"{"a":{"b":"x\ny","n":7,"f":1.5,"neg":-1},"list":[1,"two"],"z":null}"#).unwrap();
         assert_eq!(json["a"]["b"].str(), Some("x\ny"));
         assert_eq!(json["a"]["n"].u64(), Some(7));
         assert_eq!(json["a"]["f"].u64(), Some(1));
@@ -207,7 +208,10 @@ mod tests {
 
     #[test]
     fn finds_an_object_behind_prose_but_not_inside_a_damaged_one() {
-        assert_eq!(find_glued(r#"Yes? {"x"} {"type":"complete"}"#), Some((r#"Yes? {"x"} "#, r#"{"type":"complete"}"#)));
+        assert_eq!(
+            find_glued(r#"Yes? {"x"} {"type":"complete"}"#),
+            Some((r#"Yes? {"x"} "#, r#"{"type":"complete"}"#))
+        );
         assert_eq!(find_glued(r#"{"type":"user","message":{"type":"result"}"#), None);
         assert_eq!(find_glued("no object here {}"), None);
         assert_eq!(find_glued(r#"echo {"a":1} and more"#), None);

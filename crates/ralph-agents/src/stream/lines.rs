@@ -152,7 +152,10 @@ mod tests {
     #[test]
     fn cuts_at_line_ends_of_both_kinds() {
         assert_eq!(split(&[b"a\r\nb\n\nc"]), [whole("a"), whole("b"), whole(""), whole("c")]);
-        assert_eq!(split(&[b"a\r", b"\nb", b"\n", b"\n", b"c"]), [whole("a"), whole("b"), whole(""), whole("c")]);
+        assert_eq!(
+            split(&[b"a\r", b"\nb", b"\n", b"\n", b"c"]),
+            [whole("a"), whole("b"), whole(""), whole("c")]
+        );
         assert_eq!(split(&[b""]), []);
     }
 

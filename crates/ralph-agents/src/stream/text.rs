@@ -150,7 +150,10 @@ mod tests {
         for shift in 0..24 {
             let raw = format!("\"{}{}\"", "x".repeat(shift), "\\ud83e\\udd80 1234567890abc".repeat(2000));
             let cut = excerpt_of_raw(&raw);
-            assert!(cut.contains("\u{1f980}") && !cut.contains("udd80") && !cut.contains('\u{fffd}'), "{shift}");
+            assert!(
+                cut.contains("\u{1f980}") && !cut.contains("udd80") && !cut.contains('\u{fffd}'),
+                "{shift}"
+            );
         }
     }
 
@@ -162,7 +165,9 @@ mod tests {
         }
         tail.push("the end");
         let text = tail.take();
-        assert!(text.ends_with("äthe end") && text.len() <= FINAL_TEXT_MAX && text.len() > FINAL_TEXT_MAX - 4);
+        assert!(
+            text.ends_with("äthe end") && text.len() <= FINAL_TEXT_MAX && text.len() > FINAL_TEXT_MAX - 4
+        );
         assert!(tail.is_empty());
     }
 }
