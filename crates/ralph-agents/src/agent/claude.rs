@@ -3,8 +3,6 @@
 //! The structs borrow from the line and hold what is read; all else is stepped over without being decoded, tool outputs
 //! above all. Final word: `result.result`.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -14,7 +12,7 @@ use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, LimitStatus, Scope, ToolKind, ToolStatus};
-use crate::stream::lax::{Lax, Str};
+use crate::stream::lax::{Flag as Bool, List, Num, Obj, Str, Values};
 use crate::stream::text;
 use crate::stream::{Decode, LineParser};
 
@@ -102,40 +100,40 @@ struct Event<'a> {
     /// Set on what a subagent says and does.
     parent_tool_use_id: Str<'a>,
     model: Str<'a>,
-    message: Lax<Message<'a>>,
-    event: Lax<Partial<'a>>,
+    message: Obj<Message<'a>>,
+    event: Obj<Partial<'a>>,
     /// A code on an assistant message and on a retry, an object on a result of qwen.
     #[serde(borrow)]
     error: Option<&'a RawValue>,
-    errors: Lax<Vec<Str<'a>>>,
-    is_api_error_message: Lax<bool>,
-    api_error_status: Lax<u16>,
+    errors: List<Str<'a>>,
+    is_api_error_message: Bool,
+    api_error_status: Num,
     api_error_type: Str<'a>,
     api_error: Str<'a>,
     // result
-    is_error: Lax<bool>,
+    is_error: Bool,
     result: Str<'a>,
     terminal_reason: Str<'a>,
-    usage: Lax<Tokens>,
+    usage: Obj<Tokens>,
     #[serde(rename = "modelUsage")]
-    model_usage: Lax<BTreeMap<Str<'a>, ModelTokens>>,
-    total_cost_usd: Lax<f64>,
+    model_usage: Values<ModelTokens>,
+    total_cost_usd: Num,
     // system/api_retry
-    attempt: Lax<u64>,
-    max_retries: Lax<u64>,
-    retry_delay_ms: Lax<f64>,
-    error_status: Lax<u16>,
+    attempt: Num,
+    max_retries: Num,
+    retry_delay_ms: Num,
+    error_status: Num,
     /// system/retry of qwen
-    data: Lax<RetryData<'a>>,
-    rate_limit_info: Lax<LimitInfo<'a>>,
+    data: Obj<RetryData<'a>>,
+    rate_limit_info: Obj<LimitInfo<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
     id: Str<'a>,
-    usage: Lax<Tokens>,
-    content: Lax<Vec<Block<'a>>>,
+    usage: Obj<Tokens>,
+    content: List<Obj<Block<'a>>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -145,9 +143,9 @@ struct Block<'a> {
     text: Str<'a>,
     id: Str<'a>,
     name: Str<'a>,
-    input: Lax<Input<'a>>,
+    input: Obj<Input<'a>>,
     tool_use_id: Str<'a>,
-    is_error: Lax<bool>,
+    is_error: Bool,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
 }
@@ -166,8 +164,8 @@ struct Input<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Partial<'a> {
     r#type: Str<'a>,
-    delta: Lax<Delta<'a>>,
-    usage: Lax<Tokens>,
+    delta: Obj<Delta<'a>>,
+    usage: Obj<Tokens>,
 }
 
 #[derive(Deserialize, Default)]
@@ -180,48 +178,48 @@ struct Delta<'a> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Tokens {
-    input_tokens: Lax<u64>,
-    cache_creation_input_tokens: Lax<u64>,
-    cache_read_input_tokens: Lax<u64>,
-    output_tokens: Lax<u64>,
-    output_tokens_details: Lax<OutputDetails>,
+    input_tokens: Num,
+    cache_creation_input_tokens: Num,
+    cache_read_input_tokens: Num,
+    output_tokens: Num,
+    output_tokens_details: Obj<OutputDetails>,
 }
 
 /// The share of one model. Also right where `usage` is not: it is all zero when a budget ran out.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct ModelTokens {
-    input_tokens: Lax<u64>,
-    cache_creation_input_tokens: Lax<u64>,
-    cache_read_input_tokens: Lax<u64>,
-    output_tokens: Lax<u64>,
-    thinking_tokens: Lax<u64>,
+    input_tokens: Num,
+    cache_creation_input_tokens: Num,
+    cache_read_input_tokens: Num,
+    output_tokens: Num,
+    thinking_tokens: Num,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct OutputDetails {
-    thinking_tokens: Lax<u64>,
+    thinking_tokens: Num,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RetryData<'a> {
     reason: Str<'a>,
-    attempt: Lax<u64>,
+    attempt: Num,
     #[serde(rename = "maxRetries")]
-    max_retries: Lax<u64>,
+    max_retries: Num,
     #[serde(rename = "delayMs")]
-    delay_ms: Lax<f64>,
+    delay_ms: Num,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct LimitInfo<'a> {
     status: Str<'a>,
-    resets_at: Lax<i64>,
+    resets_at: Num,
     rate_limit_type: Str<'a>,
-    utilization: Lax<f64>,
+    utilization: Num,
 }
 
 #[derive(Deserialize, Default)]
@@ -272,11 +270,9 @@ impl Claude {
     }
 
     fn assistant(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-        let Some(blocks) = event.message.0.as_ref().and_then(|message| message.content.0.as_ref()) else {
-            return;
-        };
+        let blocks = blocks(event);
         if event.is_api_error_message.0 == Some(true) {
-            let message = blocks.iter().map(|block| &*block.text).collect::<Vec<_>>().join("\n");
+            let message = blocks.map(|block| &*block.text).collect::<Vec<_>>().join("\n");
             self.error_seen = true;
             out.push(api_error(event, &message));
             return;
@@ -320,7 +316,7 @@ impl Claude {
                 out.push(AgentSignal::Text { text: delta.text.to_string(), delta: true });
             }
             ("message_delta", _, Some(tokens)) if self.dialect.output_in_delta => {
-                let output = tokens.output_tokens.0.unwrap_or(0);
+                let output = tokens.output_tokens.count();
                 out.push(AgentSignal::Usage {
                     usage: Usage { output, ..Usage::default() },
                     scope: Scope::Step,
@@ -346,10 +342,8 @@ impl Claude {
     }
 
     fn tool_results(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-        let Some(blocks) = event.message.0.as_ref().and_then(|message| message.content.0.as_ref()) else {
-            return;
-        };
-        for block in blocks.iter().filter(|block| &*block.r#type == "tool_result") {
+        let blocks = blocks(event);
+        for block in blocks.filter(|block| &*block.r#type == "tool_result") {
             let id = block.tool_use_id.to_string();
             let failed = block.is_error.0 == Some(true);
             let output = block.content.map(tool_output).unwrap_or_default();
@@ -364,8 +358,10 @@ impl Claude {
     }
 
     fn result(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
-        let models = event.model_usage.0.as_ref().filter(|models| !models.is_empty());
-        let usage = models.map(of_models).or_else(|| event.usage.0.as_ref().map(|tokens| self.usage(tokens)));
+        let models = Some(&event.model_usage.0).filter(|models| !models.is_empty());
+        let usage = models
+            .map(|models| of_models(models))
+            .or_else(|| event.usage.0.as_ref().map(|tokens| self.usage(tokens)));
         if let Some(usage) = usage {
             out.push(AgentSignal::Usage { usage, scope: Scope::Run });
         }
@@ -388,28 +384,33 @@ impl Claude {
     }
 
     fn usage(&self, tokens: &Tokens) -> Usage {
-        let input = tokens.input_tokens.0.unwrap_or(0);
-        let cache_read = tokens.cache_read_input_tokens.0.unwrap_or(0);
+        let input = tokens.input_tokens.count();
+        let cache_read = tokens.cache_read_input_tokens.count();
         let details = tokens.output_tokens_details.0.as_ref();
         Usage {
             input: if self.dialect.input_includes_cached { input.saturating_sub(cache_read) } else { input },
             cache_read,
-            cache_write: tokens.cache_creation_input_tokens.0.unwrap_or(0),
-            output: tokens.output_tokens.0.unwrap_or(0),
-            reasoning: details.and_then(|details| details.thinking_tokens.0).unwrap_or(0),
+            cache_write: tokens.cache_creation_input_tokens.count(),
+            output: tokens.output_tokens.count(),
+            reasoning: details.map_or(0, |details| details.thinking_tokens.count()),
         }
     }
 }
 
-fn of_models(models: &BTreeMap<Str<'_>, ModelTokens>) -> Usage {
+/// The blocks of a line's message.
+fn blocks<'a, 'b>(event: &'b Event<'a>) -> impl Iterator<Item = &'b Block<'a>> {
+    event.message.0.iter().flat_map(|message| &message.content.0).filter_map(|block| block.0.as_ref())
+}
+
+fn of_models(models: &[ModelTokens]) -> Usage {
     let mut sum = Usage::default();
-    for tokens in models.values() {
+    for tokens in models {
         sum.add(&Usage {
-            input: tokens.input_tokens.0.unwrap_or(0),
-            cache_read: tokens.cache_read_input_tokens.0.unwrap_or(0),
-            cache_write: tokens.cache_creation_input_tokens.0.unwrap_or(0),
-            output: tokens.output_tokens.0.unwrap_or(0),
-            reasoning: tokens.thinking_tokens.0.unwrap_or(0),
+            input: tokens.input_tokens.count(),
+            cache_read: tokens.cache_read_input_tokens.count(),
+            cache_write: tokens.cache_creation_input_tokens.count(),
+            output: tokens.output_tokens.count(),
+            reasoning: tokens.thinking_tokens.count(),
         });
     }
     sum
@@ -423,14 +424,13 @@ fn failure_message(event: &Event<'_>) -> String {
     if let Some(object) = object.filter(|object| !object.message.is_empty()) {
         return object.message.to_string();
     }
-    let errors = event.errors.0.as_deref().unwrap_or_default();
-    errors.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("; ")
+    event.errors.0.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("; ")
 }
 
 fn api_error(event: &Event<'_>, message: &str) -> AgentSignal {
     let code =
         event.error.and_then(|raw| serde_json::from_str::<Str<'_>>(raw.get()).ok()).unwrap_or_default();
-    let http = event.api_error_status.0.or_else(|| status_in(message));
+    let http = event.api_error_status.u16().or_else(|| status_in(message));
     let codes = [&*code, &*event.api_error_type, &*event.api_error, &*event.terminal_reason].join(" ");
     let class = class_of(http, &codes, message);
     AgentSignal::Error { fatal: true, class, http, retry_after_ms: None, message: text::message(message) }
@@ -440,13 +440,13 @@ fn retry(event: &Event<'_>, out: &mut Vec<AgentSignal>) {
     let code =
         event.error.and_then(|raw| serde_json::from_str::<Str<'_>>(raw.get()).ok()).unwrap_or_default();
     let data = event.data.0.as_ref();
-    let delay = event.retry_delay_ms.0.or_else(|| data.and_then(|data| data.delay_ms.0));
+    let delay_ms = event.retry_delay_ms.u64().or_else(|| data.and_then(|data| data.delay_ms.u64()));
     let reason = code.owned().or_else(|| data.and_then(|data| data.reason.owned())).unwrap_or_default();
     out.push(AgentSignal::Retry {
-        attempt: event.attempt.0.or_else(|| data.and_then(|data| data.attempt.0)),
-        max: event.max_retries.0.or_else(|| data.and_then(|data| data.max_retries.0)),
-        delay_ms: delay.filter(|delay| *delay >= 0.0).map(|delay| delay as u64),
-        http: event.error_status.0,
+        attempt: event.attempt.u64().or_else(|| data.and_then(|data| data.attempt.u64())),
+        max: event.max_retries.u64().or_else(|| data.and_then(|data| data.max_retries.u64())),
+        delay_ms,
+        http: event.error_status.u16(),
         reason: text::message(&reason),
     });
 }
@@ -458,7 +458,7 @@ fn rate_limit(event: &Event<'_>, out: &mut Vec<AgentSignal>) {
         "allowed_warning" | "warning" => LimitStatus::Warning,
         _ => return,
     };
-    let (resets_at, used) = (info.resets_at.0, info.utilization.0);
+    let (resets_at, used) = (info.resets_at.i64(), info.utilization.0);
     out.push(AgentSignal::RateLimit { status, resets_at, window: info.rate_limit_type.owned(), used });
 }
 
@@ -468,7 +468,12 @@ fn tool_output(raw: &RawValue) -> String {
     if json.starts_with('"') {
         return text::excerpt_of_raw(json).into_owned();
     }
-    let blocks = serde_json::from_str::<Vec<Block<'_>>>(json).unwrap_or_default();
-    let texts: Vec<&str> = blocks.iter().map(|block| &*block.text).filter(|text| !text.is_empty()).collect();
+    let blocks = serde_json::from_str::<List<Obj<Block<'_>>>>(json).unwrap_or_default().0;
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| block.0.as_ref())
+        .map(|block| &*block.text)
+        .filter(|text| !text.is_empty())
+        .collect();
     text::excerpt(&texts.join("\n"))
 }
