@@ -229,6 +229,8 @@ struct ErrorObject<'a> {
 }
 
 impl Decode for Claude {
+    const LONG_RESULT: Option<(&'static str, &'static str)> = Some(("\"tool_result\"", "\"tool_use_id\":\""));
+
     fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
         let Ok(event) = serde_json::from_str::<Event<'_>>(line) else { return false };
         match (&*event.r#type, &*event.subtype) {
@@ -246,19 +248,6 @@ impl Decode for Claude {
 
     fn stderr(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
         (self.dialect.stderr)(line, out)
-    }
-
-    fn long(&mut self, head: &str, tail: &str, out: &mut Vec<AgentSignal>) {
-        // A tool that printed megabytes, or an image. That it ended must not be lost: a tool still running is waited for.
-        let id = [head, tail].iter().find_map(|part| {
-            let (_, rest) = part.split_once("\"tool_use_id\":\"")?;
-            rest.split_once('"').map(|(id, _)| id.to_string())
-        });
-        if let Some(id) = id.filter(|id| id.len() < 200) {
-            self.shells.retain(|shell| *shell != id);
-            let output = "[too long to show]".to_string();
-            out.push(AgentSignal::ToolResult { id, status: ToolStatus::Unknown, exit_code: None, output });
-        }
     }
 }
 

@@ -38,6 +38,8 @@ struct Cline {
 }
 
 impl Decode for Cline {
+    const LONG_RESULT: Option<(&'static str, &'static str)> = Some(("\"content_end\"", "\"toolCallId\":\""));
+
     fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
         let Some(event @ Json::Object(_)) = Json::parse(line) else { return false };
         match event["type"].text() {

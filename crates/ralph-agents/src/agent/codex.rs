@@ -73,7 +73,7 @@ impl Decode for Codex {
         let exit_code = tail
             .rsplit_once("\"exit_code\":")
             .and_then(|(_, rest)| rest.split([',', '}']).next()?.trim().parse::<i64>().ok());
-        let output = "[too long to show]".to_string();
+        let output = text::NOT_SHOWN.to_string();
         let status = exit_code.map_or(ToolStatus::Unknown, of_code);
         out.push(AgentSignal::ToolResult { id: text::start(id, 200).to_string(), status, exit_code, output });
     }

@@ -64,7 +64,7 @@ impl CommandSpec {
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum CommandError {
-    #[error("{agent}: `{flag} {given}` cannot be used: ralph reads the agent's output as `{needed}`")]
+    #[error("{agent}: `{flag} {given}` cannot be used: ralph needs `{flag} {needed}`")]
     Conflict { agent: &'static str, flag: String, given: String, needed: &'static str },
     #[error("{agent}: `{flag}` is how ralph passes the prompt; leave it out")]
     PromptGiven { agent: &'static str, flag: &'static str },

@@ -39,6 +39,9 @@ struct Copilot {
 }
 
 impl Decode for Copilot {
+    const LONG_RESULT: Option<(&'static str, &'static str)> =
+        Some(("\"tool.execution_complete\"", "\"toolCallId\":\""));
+
     fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
         let Some(event @ Json::Object(_)) = Json::parse(line) else { return false };
         let data = &event["data"];

@@ -43,6 +43,8 @@ struct Gemini {
 }
 
 impl Decode for Gemini {
+    const LONG_RESULT: Option<(&'static str, &'static str)> = Some(("\"tool_result\"", "\"tool_id\":\""));
+
     fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
         let Some(event @ Json::Object(_)) = Json::parse(line) else { return false };
         match event["type"].text() {

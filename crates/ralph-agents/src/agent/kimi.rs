@@ -43,6 +43,9 @@ struct Kimi {
 }
 
 impl Decode for Kimi {
+    const LONG_RESULT: Option<(&'static str, &'static str)> =
+        Some(("\"role\":\"tool\"", "\"tool_call_id\":\""));
+
     fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
         let Some(event @ Json::Object(_)) = Json::parse(line) else { return false };
         match (event["role"].text(), event["type"].text()) {

@@ -45,6 +45,9 @@ struct Last {
 }
 
 impl Decode for Pi {
+    const LONG_RESULT: Option<(&'static str, &'static str)> =
+        Some(("\"tool_execution_end\"", "\"toolCallId\":\""));
+
     fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
         // Repeats everything that was said; may be as long as the whole session.
         if line.starts_with("{\"type\":\"agent_end\"") || line.starts_with("{\"type\":\"turn_end\"") {

@@ -170,7 +170,7 @@ fn what_would_break_the_reading_is_refused() {
     let error = by_name("claude").unwrap().command(&turn(&["--output-format=text"])).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "claude: `--output-format text` cannot be used: ralph reads the agent's output as `stream-json`"
+        "claude: `--output-format text` cannot be used: ralph needs `--output-format stream-json`"
     );
     let error = by_name("kimi").unwrap().command(&turn(&["-p", "do it"])).unwrap_err();
     assert_eq!(error.to_string(), "kimi: `-p` is how ralph passes the prompt; leave it out");
@@ -309,4 +309,29 @@ fn a_tool_result_too_long_to_keep_still_ends_its_tool() {
         matches!(&out[1], AgentSignal::ToolResult { id, exit_code: Some(3), .. } if id == "item_7"),
         "{out:?}"
     );
+
+    for (agent, head, tail) in [
+        ("gemini", r#"{"type":"tool_result","tool_id":"t1","status":"success","output":""#, r#""}"#),
+        (
+            "pi",
+            r#"{"type":"tool_execution_end","toolCallId":"t1","result":{"content":[{"text":""#,
+            r#""}]},"isError":false}"#,
+        ),
+        (
+            "copilot",
+            r#"{"type":"tool.execution_complete","data":{"toolCallId":"t1","result":{"content":""#,
+            r#""}}}"#,
+        ),
+        ("kimi", r#"{"role":"tool","tool_call_id":"t1","content":""#, r#""}"#),
+        (
+            "cline",
+            r#"{"type":"agent_event","event":{"type":"content_end","toolCallId":"t1","output":[{"result":""#,
+            r#""}]}}"#,
+        ),
+    ] {
+        let out = read(agent, &format!("{head}{}{tail}\n", "y".repeat(2_000_000)));
+        let ended =
+            out.iter().any(|signal| matches!(signal, AgentSignal::ToolResult { id, .. } if id == "t1"));
+        assert!(ended, "{agent}: {out:?}");
+    }
 }

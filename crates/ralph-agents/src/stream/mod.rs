@@ -9,7 +9,7 @@ pub use text::{FINAL_TEXT_MAX, excerpt};
 
 use lines::{Line, Lines};
 
-use crate::signal::AgentSignal;
+use crate::signal::{AgentSignal, ToolStatus};
 
 /// Where bytes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,10 @@ pub trait Parser: Send {
 
 /// What one format does with its lines. The lines are UTF-8, without line ends, and not blank.
 pub(crate) trait Decode: Send {
+    /// How to see that a line too long to keep is a tool's result: what stands in it, and what stands before the id of
+    /// the call. That a tool has ended must not be lost, or it is waited for.
+    const LONG_RESULT: Option<(&'static str, &'static str)> = None;
+
     /// A line of stdout. False: it is not of this format.
     fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool;
 
@@ -40,7 +44,18 @@ pub(crate) trait Decode: Send {
     }
 
     /// A line of stdout that was too long to keep; what is left of it may still say something.
-    fn long(&mut self, _head: &str, _tail: &str, _out: &mut Vec<AgentSignal>) {}
+    fn long(&mut self, head: &str, tail: &str, out: &mut Vec<AgentSignal>) {
+        let Some((mark, key)) =
+            Self::LONG_RESULT.filter(|(mark, _)| head.contains(mark) || tail.contains(mark))
+        else {
+            return;
+        };
+        let id = [head, tail].iter().find_map(|part| part.split_once(key)?.1.split_once('"'));
+        if let Some((id, _)) = id.filter(|(id, _)| id.len() < 200) {
+            let (id, output) = (id.to_string(), text::NOT_SHOWN.to_string());
+            out.push(AgentSignal::ToolResult { id, status: ToolStatus::Unknown, exit_code: None, output });
+        }
+    }
 
     fn finish(&mut self, _out: &mut Vec<AgentSignal>) {}
 }

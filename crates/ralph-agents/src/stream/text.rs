@@ -11,6 +11,9 @@ const MESSAGE_MAX: usize = 4000;
 /// A line of noise.
 const NOISE_MAX: usize = 2000;
 
+/// In place of an output that was not kept.
+pub const NOT_SHOWN: &str = "[too long to show]";
+
 /// Head and tail of a tool's output, about 2 kB.
 pub fn excerpt(text: &str) -> String {
     cut_middle(text, EXCERPT_HEAD, EXCERPT_TAIL)
