@@ -135,7 +135,10 @@ fn ended(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         None if all_ok => (ToolStatus::Ok, shell.then_some(0)),
         None => (ToolStatus::Unknown, None),
     };
-    let output = records.iter().map(|record| record["result"].str().or(record["error"].str()).unwrap_or(""));
+    let output = records.iter().map(|record| match record["result"].text() {
+        "" => record["error"].text(),
+        result => result,
+    });
     let output = text::excerpt(&output.collect::<Vec<_>>().join("\n"));
     out.push(AgentSignal::ToolResult {
         id: event["toolCallId"].text().to_string(),

@@ -17,7 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         end_event: true,
         tokens: false,
         cost: false,
-        tool_results: ToolResults::ExitCodes,
+        tool_results: ToolResults::Unsure,
     },
     line: CommandLine {
         program: "kimi",

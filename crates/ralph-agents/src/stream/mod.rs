@@ -45,8 +45,7 @@ pub(crate) trait Decode: Send {
 
     /// A line of stdout that was too long to keep; what is left of it may still say something.
     fn long(&mut self, head: &str, tail: &str, out: &mut Vec<AgentSignal>) {
-        let Some((mark, key)) =
-            Self::LONG_RESULT.filter(|(mark, _)| head.contains(mark) || tail.contains(mark))
+        let Some((_, key)) = Self::LONG_RESULT.filter(|(mark, _)| head.contains(mark) || tail.contains(mark))
         else {
             return;
         };
