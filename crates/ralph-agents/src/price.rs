@@ -27,6 +27,22 @@ pub struct Price {
     pub source: String,
 }
 
+/// The user's own entries, as a plan holds them.
+pub fn of_user(prices: &[ralph_core::plan::Price]) -> Vec<Price> {
+    let prices = prices.iter();
+    prices
+        .map(|one| Price {
+            model: one.model.clone(),
+            input: one.input,
+            cache_read: one.cache_read,
+            cache_write: one.cache_write,
+            output: one.output,
+            date: String::new(),
+            source: String::new(),
+        })
+        .collect()
+}
+
 static BUILT_IN: LazyLock<Vec<Price>> =
     LazyLock::new(|| serde_json::from_str(include_str!("../prices.json")).unwrap_or_default());
 

@@ -1,5 +1,6 @@
 //! What an agent's output says, in one vocabulary for all agents.
 
+pub use ralph_core::failure::FailureClass;
 use ralph_core::usage::Usage;
 use serde::{Deserialize, Serialize};
 
@@ -160,45 +161,4 @@ pub enum Scope {
 pub enum LimitStatus {
     Warning,
     Rejected,
-}
-
-/// Why an agent failed, by what cures it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureClass {
-    /// A usage or rate limit: wait.
-    Limit,
-    /// Overloaded, server or network trouble: try again.
-    Outage,
-    /// Nobody is signed in, or the key is bad: a person must act.
-    SignIn,
-    /// No money or no plan: a person must act.
-    Billing,
-    ModelNotFound,
-    ContextTooLong,
-    Other,
-}
-
-impl FailureClass {
-    pub const ALL: [FailureClass; 7] = [
-        FailureClass::Limit,
-        FailureClass::Outage,
-        FailureClass::SignIn,
-        FailureClass::Billing,
-        FailureClass::ModelNotFound,
-        FailureClass::ContextTooLong,
-        FailureClass::Other,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            FailureClass::Limit => "limit",
-            FailureClass::Outage => "outage",
-            FailureClass::SignIn => "sign_in",
-            FailureClass::Billing => "billing",
-            FailureClass::ModelNotFound => "model_not_found",
-            FailureClass::ContextTooLong => "context_too_long",
-            FailureClass::Other => "other",
-        }
-    }
 }

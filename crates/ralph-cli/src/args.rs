@@ -53,7 +53,7 @@ pub enum Command {
     /// Pause a run after its current iteration
     Pause(PickArgs),
     /// Let a paused run go on
-    Unpause(PickArgs),
+    Unpause(UnpauseArgs),
     /// Give guidance that the next prompt carries
     Say(SayArgs),
     /// Remove old runs
@@ -237,6 +237,15 @@ pub struct StopArgs {
     #[command(flatten)]
     pub pick: PickArgs,
     /// End the agent at once instead of letting the iteration finish
+    #[arg(long)]
+    pub now: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct UnpauseArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// Also end a wait, even one for a usage limit
     #[arg(long)]
     pub now: bool,
 }

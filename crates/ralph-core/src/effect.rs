@@ -25,6 +25,8 @@ pub enum Effect {
 pub struct SpawnAgent {
     pub iteration: IterationNumber,
     pub attempt: u32,
+    /// Which of the plan's agents.
+    pub agent: usize,
     pub prompt: Draft,
     /// Report when the agent has printed nothing for this long.
     pub silence_timeout: Option<Duration>,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::failure::{Failure, FailureClass};
 use crate::ids::{IterationNumber, RunId};
 use crate::input::{Command, Input, Report};
 use crate::plan::{Limits, Plan};
@@ -30,13 +31,23 @@ pub enum Event {
     #[serde(rename = "pause.requested")]
     PauseRequested {},
     #[serde(rename = "unpause.requested")]
-    UnpauseRequested {},
+    UnpauseRequested {
+        /// Also ends a wait for a usage limit.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        now: bool,
+    },
     #[serde(rename = "guidance.added")]
     GuidanceAdded(Guidance),
     #[serde(rename = "agent.spawned")]
     AgentSpawned(AgentSpawned),
     #[serde(rename = "agent.text")]
     AgentText(AgentText),
+    #[serde(rename = "tool.called")]
+    ToolCalled(ToolCalled),
+    #[serde(rename = "tool.finished")]
+    ToolFinished(ToolFinished),
+    #[serde(rename = "agent.retrying")]
+    AgentRetrying(AgentRetrying),
     #[serde(rename = "usage.updated")]
     UsageUpdated(UsageUpdated),
     #[serde(rename = "agent.silent")]
@@ -59,6 +70,10 @@ pub enum Event {
     IterationFinished(IterationFinished),
     #[serde(rename = "iteration.interrupted")]
     IterationInterrupted(IterationInterrupted),
+    #[serde(rename = "limit.hit")]
+    LimitHit(LimitHit),
+    #[serde(rename = "agent.switched")]
+    AgentSwitched(AgentSwitched),
     #[serde(rename = "completion.claimed")]
     CompletionClaimed { iteration: IterationNumber },
     #[serde(rename = "delay.started")]
@@ -131,6 +146,48 @@ pub struct AgentText {
     pub truncated: bool,
 }
 
+/// The agent uses a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCalled {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub id: String,
+    /// `shell`, `write`, `edit`, `read`, `search` or `other`.
+    pub kind: String,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// A tool has ended. `ok` is absent where the agent does not say, or says "success" whatever happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolFinished {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub id: String,
+    pub ok: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    pub exit_code: Option<i64>,
+    /// The beginning and the end of what it printed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
+/// The agent's own tries against a service that does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRetrying {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+    pub reason: String,
+}
+
 /// Totals of this attempt so far, not increments: a lost record then changes nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UsageUpdated {
@@ -146,6 +203,9 @@ pub struct AgentSilent {
     pub attempt: u32,
     #[serde(rename = "quiet_ms", with = "millis")]
     pub quiet: Duration,
+    /// It had said its last word before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
 }
 
 /// Everything the shell knows about an attempt that has ended: process gone, output drained, workspace looked at.
@@ -173,6 +233,33 @@ pub struct AgentExited {
     pub usage: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The agent's output says that it failed, whatever the exit code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What the failure is, where the output tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+impl AgentExited {
+    /// An attempt that ended this way and left nothing else to tell.
+    pub fn new(iteration: IterationNumber, attempt: u32, exit: Exit) -> Self {
+        Self {
+            iteration,
+            attempt,
+            exit,
+            duration: Duration::ZERO,
+            claims_complete: false,
+            blocked: None,
+            files: None,
+            output_bytes: 0,
+            leftovers: 0,
+            usage: Usage::default(),
+            cost_usd: None,
+            error: None,
+            failure: None,
+        }
+    }
 }
 
 fn is_zero(n: &u32) -> bool {
@@ -228,6 +315,33 @@ pub enum TimerSlot {
 pub struct IterationStarted {
     pub iteration: IterationNumber,
     pub attempt: u32,
+    /// Which of the agents: 0 is the first, the others are its fallbacks.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub agent: usize,
+}
+
+fn is_first(agent: &usize) -> bool {
+    *agent == 0
+}
+
+/// A usage limit: the loop waits. This is neither an iteration nor a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitHit {
+    pub iteration: IterationNumber,
+    pub agent: usize,
+    pub until: Timestamp,
+    /// Whether the agent said when it ends; else it is a guess that grows.
+    pub known: bool,
+    pub message: String,
+}
+
+/// Another agent takes over, or the first one comes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSwitched {
+    pub from: usize,
+    pub to: usize,
+    /// The name of the agent from here on.
+    pub name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,6 +357,8 @@ pub struct AgentKilled {
 pub enum KillCause {
     Timeout,
     Silence,
+    /// It had said its last word and did not end.
+    Hung,
     /// The guard with this key is spent.
     Guard(String),
     Stop,
@@ -257,6 +373,8 @@ pub enum Outcome {
     Failed,
     TimedOut,
     Silent,
+    /// The agent had said its last word and did not end.
+    Hung,
 }
 
 impl Outcome {
@@ -285,6 +403,9 @@ pub struct IterationFinished {
     /// Why the agent can not go on, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// What the failure is, where the agent's output tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<FailureClass>,
 }
 
 /// An attempt that says nothing about the task: it was cut short from outside. The iteration is run again.
@@ -310,6 +431,12 @@ pub enum InterruptCause {
     Guard(String),
     /// The agent could not be started.
     NotStarted,
+    /// A usage limit.
+    Limit,
+    /// The agent's service did not work.
+    Outage,
+    /// The agent needs a person: sign-in, billing, model.
+    Person,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -327,6 +454,10 @@ pub enum DelayReason {
     Delay,
     /// Backing off after a failure.
     Failure,
+    /// Until a usage limit ends.
+    Limit,
+    /// Until the agent's service may work again.
+    Outage,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -350,10 +481,13 @@ impl Event {
             Event::RunResumed(e) => Command::ResumeRun(e.clone()).into(),
             Event::StopRequested(e) => Command::StopRun(e.clone()).into(),
             Event::PauseRequested {} => Command::PauseRun.into(),
-            Event::UnpauseRequested {} => Command::UnpauseRun.into(),
+            Event::UnpauseRequested { now } => Command::UnpauseRun { now: *now }.into(),
             Event::GuidanceAdded(e) => Command::AddGuidance(e.clone()).into(),
             Event::AgentSpawned(e) => Report::AgentSpawned(e.clone()).into(),
             Event::AgentText(e) => Report::AgentSaid(e.clone()).into(),
+            Event::ToolCalled(e) => Report::ToolCalled(e.clone()).into(),
+            Event::ToolFinished(e) => Report::ToolFinished(e.clone()).into(),
+            Event::AgentRetrying(e) => Report::AgentRetried(e.clone()).into(),
             Event::UsageUpdated(e) => Report::UsageUpdated(e.clone()).into(),
             Event::AgentSilent(e) => Report::AgentFellSilent(e.clone()).into(),
             Event::AgentExited(e) => Report::AgentExited(e.clone()).into(),
@@ -364,6 +498,8 @@ impl Event {
             | Event::AgentKilled(_)
             | Event::IterationFinished(_)
             | Event::IterationInterrupted(_)
+            | Event::LimitHit(_)
+            | Event::AgentSwitched(_)
             | Event::CompletionClaimed { .. }
             | Event::DelayStarted(_)
             | Event::DelayEnded { .. }
@@ -394,10 +530,13 @@ impl Event {
             Event::RunResumed(_) => "run.resumed",
             Event::StopRequested(_) => "stop.requested",
             Event::PauseRequested {} => "pause.requested",
-            Event::UnpauseRequested {} => "unpause.requested",
+            Event::UnpauseRequested { .. } => "unpause.requested",
             Event::GuidanceAdded(_) => "guidance.added",
             Event::AgentSpawned(_) => "agent.spawned",
             Event::AgentText(_) => "agent.text",
+            Event::ToolCalled(_) => "tool.called",
+            Event::ToolFinished(_) => "tool.finished",
+            Event::AgentRetrying(_) => "agent.retrying",
             Event::UsageUpdated(_) => "usage.updated",
             Event::AgentSilent(_) => "agent.silent",
             Event::AgentExited(_) => "agent.exited",
@@ -408,6 +547,8 @@ impl Event {
             Event::AgentKilled(_) => "agent.killed",
             Event::IterationFinished(_) => "iteration.finished",
             Event::IterationInterrupted(_) => "iteration.interrupted",
+            Event::LimitHit(_) => "limit.hit",
+            Event::AgentSwitched(_) => "agent.switched",
             Event::CompletionClaimed { .. } => "completion.claimed",
             Event::DelayStarted(_) => "delay.started",
             Event::DelayEnded { .. } => "delay.ended",

@@ -1,8 +1,8 @@
 //! What comes into the engine: a person or the API asks (Command), the shell saw something (Report).
 
 use crate::event::{
-    AgentExited, AgentSilent, AgentSpawned, AgentText, Guidance, RunResumed, RunStarted, StopRequest,
-    TimerId, UsageUpdated,
+    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Guidance, RunResumed, RunStarted,
+    StopRequest, TimerId, ToolCalled, ToolFinished, UsageUpdated,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,10 @@ pub enum Command {
     ResumeRun(Box<RunResumed>),
     StopRun(StopRequest),
     PauseRun,
-    UnpauseRun,
+    UnpauseRun {
+        /// Also end a wait for a usage limit.
+        now: bool,
+    },
     AddGuidance(Guidance),
 }
 
@@ -25,6 +28,9 @@ pub enum Command {
 pub enum Report {
     AgentSpawned(AgentSpawned),
     AgentSaid(AgentText),
+    ToolCalled(ToolCalled),
+    ToolFinished(ToolFinished),
+    AgentRetried(AgentRetrying),
     UsageUpdated(UsageUpdated),
     AgentFellSilent(AgentSilent),
     AgentExited(Box<AgentExited>),

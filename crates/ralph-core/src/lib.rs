@@ -8,6 +8,7 @@ pub mod duration;
 pub mod effect;
 pub mod engine;
 pub mod event;
+pub mod failure;
 pub mod guard;
 pub mod ids;
 pub mod input;

@@ -19,6 +19,12 @@ pub struct Plan {
     pub source: Option<PathBuf>,
     pub task: Task,
     pub agent: AgentPlan,
+    /// Who takes over when the agent's limits or outages last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<AgentPlan>,
+    /// What tokens cost, by the user's word; before what ralph knows of prices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<Price>,
     pub limits: Limits,
     pub pace: Pace,
     pub signals: SignalPlan,
@@ -43,11 +49,57 @@ pub enum Task {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentPlan {
+    /// The agent's name in the list of those that ralph knows; `command` for any other program.
+    #[serde(default = "any_command")]
+    pub name: String,
     pub program: String,
     pub args: Vec<String>,
     pub prompt: PromptVia,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// The format of its output.
+    #[serde(default = "plain_text")]
+    pub output: String,
+    /// Which of these switch off permission questions. For the person to see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bypass: Vec<String>,
+    /// The model, for the price of its tokens, where the agent does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+fn any_command() -> String {
+    "command".to_owned()
+}
+
+fn plain_text() -> String {
+    "text".to_owned()
+}
+
+impl AgentPlan {
+    /// Any program that takes its prompt on standard input and prints text.
+    pub fn command(program: impl Into<String>) -> Self {
+        Self {
+            name: any_command(),
+            program: program.into(),
+            args: Vec::new(),
+            prompt: PromptVia::Stdin,
+            env: BTreeMap::new(),
+            output: plain_text(),
+            bypass: Vec::new(),
+            model: None,
+        }
+    }
+}
+
+/// US dollars for a million tokens of each kind. A `*` in the model's name stands for any text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    pub model: String,
+    pub input: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+    pub output: f64,
 }
 
 /// How the prompt reaches the agent.
@@ -74,6 +126,9 @@ pub struct Limits {
     #[serde(rename = "max_wall_time_ms", with = "millis")]
     pub max_wall_time: Duration,
     pub max_cost_usd: Option<f64>,
+    /// Tokens of all kinds, for when prices are not known.
+    #[serde(default)]
+    pub max_tokens: Option<u64>,
     pub max_consecutive_failures: u32,
     pub stop_on_error: bool,
     #[serde(rename = "iteration_timeout_ms", with = "millis::option")]
@@ -82,6 +137,20 @@ pub struct Limits {
     pub silence_timeout: Option<Duration>,
     /// How often one iteration is started again after crashes of ralph itself before it counts as failed.
     pub max_attempts: u32,
+    /// The longest wait for a usage limit to end.
+    #[serde(rename = "max_wait_ms", with = "millis", default = "a_day")]
+    pub max_wait: Duration,
+    /// Outages in a row that are waited out before they count as failed iterations.
+    #[serde(default = "eight")]
+    pub max_outages: u32,
+}
+
+fn a_day() -> Duration {
+    Duration::from_secs(24 * 3600)
+}
+
+fn eight() -> u32 {
+    8
 }
 
 /// Waits between iterations.
@@ -90,6 +159,25 @@ pub struct Pace {
     #[serde(rename = "delay_ms", with = "millis")]
     pub delay: Duration,
     pub failure_backoff: Backoff,
+    /// After an outage.
+    #[serde(default = "Backoff::outage")]
+    pub outage_backoff: Backoff,
+    /// At a usage limit that does not say when it ends.
+    #[serde(default = "Backoff::limit")]
+    pub limit_backoff: Backoff,
+    /// After this many limit or outage waits that are longer than `fallback_wait` the next agent takes over.
+    #[serde(default = "two")]
+    pub fallback_after: u32,
+    #[serde(rename = "fallback_wait_ms", with = "millis", default = "five_minutes")]
+    pub fallback_wait: Duration,
+}
+
+fn two() -> u32 {
+    2
+}
+
+fn five_minutes() -> Duration {
+    Duration::from_secs(300)
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -116,11 +204,14 @@ impl Default for Limits {
             max_runtime: Some(Duration::from_secs(4 * 3600)),
             max_wall_time: Duration::from_secs(7 * 24 * 3600),
             max_cost_usd: None,
+            max_tokens: None,
             max_consecutive_failures: 5,
             stop_on_error: false,
             iteration_timeout: Some(Duration::from_secs(2 * 3600)),
             silence_timeout: None,
             max_attempts: 3,
+            max_wait: a_day(),
+            max_outages: eight(),
         }
     }
 }
@@ -133,11 +224,28 @@ impl Default for Backoff {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { delay: Duration::ZERO, failure_backoff: Backoff::default() }
+        Self {
+            delay: Duration::ZERO,
+            failure_backoff: Backoff::default(),
+            outage_backoff: Backoff::outage(),
+            limit_backoff: Backoff::limit(),
+            fallback_after: two(),
+            fallback_wait: five_minutes(),
+        }
     }
 }
 
 impl Backoff {
+    /// Servers that are overloaded now may be well in a minute.
+    pub fn outage() -> Self {
+        Self { initial: Duration::from_secs(10), factor: 2.0, max: Duration::from_secs(600) }
+    }
+
+    /// Limits last minutes or hours, and every try is a launch for nothing: three tries in five hours.
+    pub fn limit() -> Self {
+        Self { initial: Duration::from_secs(600), factor: 6.0, max: Duration::from_secs(4 * 3600) }
+    }
+
     /// The wait before the try that follows the `streak`th failure in a row, counted from 1.
     pub fn delay(&self, streak: u32) -> Duration {
         let factor = if self.factor.is_finite() { self.factor.max(1.0) } else { 1.0 };

@@ -9,6 +9,8 @@ use crate::plan::Plan;
 pub struct Draft {
     pub iteration: Option<IterationNumber>,
     pub guidance: Vec<String>,
+    /// The last iteration ended because its context was too long.
+    pub context_too_long: bool,
 }
 
 /// The whole prompt. `task` is the text of the plan's task as it is on disk now.
@@ -26,12 +28,18 @@ pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
             out.push_str(&format!("\n- {}", text.trim().replace('\n', "\n  ")));
         }
     }
+    if draft.context_too_long {
+        out.push_str(CONTEXT_TOO_LONG);
+    }
     if rules {
         out.push_str("\n\n");
         out.push_str(&rules_text(plan, draft));
     }
     out
 }
+
+const CONTEXT_TOO_LONG: &str = "\n\n## Note\n\nThe last iteration failed because its context grew too long. Take a \
+    smaller step, and read only the parts of files that you need.";
 
 fn rules_text(plan: &Plan, draft: &Draft) -> String {
     let promise = match &plan.signals.completion_promise {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::event::{DelayReason, UsageUpdated};
 use crate::event::{
-    Event, InterruptCause, IterationFinished, IterationInterrupted, KillCause, RunResumed, RunStopped,
-    StopRequest,
+    AgentSwitched, DelayReason, DelayStarted, Event, InterruptCause, IterationFinished, IterationInterrupted,
+    IterationStarted, KillCause, LimitHit, RunResumed, RunStopped, StopRequest, UsageUpdated,
 };
+use crate::failure::FailureClass;
 use crate::ids::{IterationNumber, RunId};
 use crate::plan::Plan;
 use crate::time::Timestamp;
@@ -36,6 +36,8 @@ pub struct RunState {
     /// How many of those were cut short by a crash.
     pub crashes: u32,
 
+    pub patience: Patience,
+
     /// Time that agents worked.
     pub runtime: Duration,
     pub session: Session,
@@ -48,6 +50,26 @@ pub struct RunState {
     pub stop_request: Option<StopRequest>,
     pub pause_requested: bool,
     pub stopped: Option<RunStopped>,
+}
+
+/// How often and how long the run has been kept waiting by its agents' services, and who is at work instead.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patience {
+    /// Which of the plan's agents is at work.
+    pub agent: usize,
+    /// A usage limit that has not been waited for yet.
+    pub limited_until: Option<Timestamp>,
+    /// An outage that has not been waited for yet.
+    pub outage: bool,
+    /// In a row, without a finished iteration between them.
+    pub limits: u32,
+    pub outages: u32,
+    /// Of those waits, the ones that were longer than `fallback_wait`.
+    pub long_waits: u32,
+    /// When the first agent may be tried again.
+    pub first_back_at: Option<Timestamp>,
+    /// The last iteration ended because its context was too long.
+    pub context_too_long: bool,
 }
 
 /// A session lasts from a start or resume to the next stop or crash.
@@ -109,6 +131,7 @@ impl RunState {
             attempts: 0,
             unjudged: None,
             crashes: 0,
+            patience: Patience::default(),
             runtime: Duration::ZERO,
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
@@ -126,24 +149,10 @@ impl RunState {
             Event::RunResumed(resumed) => self.apply_resumed(resumed, at),
             Event::StopRequested(request) => self.stop_request = Some(request.clone()),
             Event::PauseRequested {} => self.pause_requested = true,
-            Event::UnpauseRequested {} => self.pause_requested = false,
+            Event::UnpauseRequested { .. } => self.pause_requested = false,
             Event::GuidanceAdded(guidance) => self.guidance.push(guidance.text.clone()),
             Event::UsageUpdated(update) => self.apply_usage(update),
-            Event::IterationStarted(started) => {
-                self.attempts = started.attempt;
-                self.unjudged = None;
-                self.phase = Phase::Running(Running {
-                    iteration: started.iteration,
-                    attempt: started.attempt,
-                    epoch: self.events,
-                    started_at: at,
-                    last_seen: at,
-                    killed: None,
-                    guidance: self.guidance.len(),
-                    usage: Usage::default(),
-                    cost_usd: None,
-                });
-            }
+            Event::IterationStarted(started) => self.apply_started(started, at),
             Event::AgentKilled(kill) => {
                 if let Phase::Running(running) = &mut self.phase {
                     running.killed.get_or_insert_with(|| kill.why.clone());
@@ -151,11 +160,9 @@ impl RunState {
             }
             Event::IterationFinished(finished) => self.apply_finished(finished),
             Event::IterationInterrupted(interrupted) => self.apply_interrupted(interrupted),
-            Event::DelayStarted(delay) => {
-                self.unjudged = None;
-                self.phase =
-                    Phase::Waiting(Waiting { epoch: self.events, reason: delay.reason, until: delay.until });
-            }
+            Event::LimitHit(limit) => self.apply_limit(limit),
+            Event::AgentSwitched(switched) => self.apply_switched(switched, at),
+            Event::DelayStarted(delay) => self.apply_delay(delay),
             Event::DelayEnded { .. } | Event::RunUnpaused {} => self.phase = Phase::Ready,
             Event::RunPaused {} => {
                 self.unjudged = None;
@@ -168,6 +175,9 @@ impl RunState {
             Event::RunStarted(_)
             | Event::AgentSpawned(_)
             | Event::AgentText(_)
+            | Event::ToolCalled(_)
+            | Event::ToolFinished(_)
+            | Event::AgentRetrying(_)
             | Event::AgentSilent(_)
             | Event::AgentExited(_)
             | Event::TimerFired(_)
@@ -194,7 +204,55 @@ impl RunState {
         if matches!(self.phase, Phase::Paused | Phase::Stopped) {
             // A person wants it to go on: what it stopped for has been dealt with.
             self.unjudged = None;
+            (self.patience.limited_until, self.patience.outage) = (None, false);
             self.phase = Phase::Ready;
+        }
+    }
+
+    fn apply_started(&mut self, started: &IterationStarted, at: Timestamp) {
+        self.attempts = started.attempt;
+        self.unjudged = None;
+        (self.patience.limited_until, self.patience.outage) = (None, false);
+        self.phase = Phase::Running(Running {
+            iteration: started.iteration,
+            attempt: started.attempt,
+            epoch: self.events,
+            started_at: at,
+            last_seen: at,
+            killed: None,
+            guidance: self.guidance.len(),
+            usage: Usage::default(),
+            cost_usd: None,
+        });
+    }
+
+    fn apply_delay(&mut self, delay: &DelayStarted) {
+        self.unjudged = None;
+        (self.patience.limited_until, self.patience.outage) = (None, false);
+        let by_service = matches!(delay.reason, DelayReason::Limit | DelayReason::Outage);
+        if by_service && delay.wait > self.plan.pace.fallback_wait {
+            self.patience.long_waits = self.patience.long_waits.saturating_add(1);
+        }
+        self.phase = Phase::Waiting(Waiting { epoch: self.events, reason: delay.reason, until: delay.until });
+    }
+
+    fn apply_limit(&mut self, limit: &LimitHit) {
+        let patience = &mut self.patience;
+        patience.limits = patience.limits.saturating_add(1);
+        patience.limited_until = Some(limit.until);
+        if limit.agent == 0 {
+            patience.first_back_at = Some(limit.until);
+        }
+    }
+
+    fn apply_switched(&mut self, switched: &AgentSwitched, at: Timestamp) {
+        let patience = &mut self.patience;
+        patience.agent = switched.to;
+        (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
+        (patience.limited_until, patience.outage) = (None, false);
+        // An outage does not say when it ends.
+        if switched.from == 0 && patience.first_back_at.is_none_or(|back| back <= at) {
+            patience.first_back_at = Some(at.plus(self.plan.pace.outage_backoff.max));
         }
     }
 
@@ -212,6 +270,9 @@ impl RunState {
         self.attempts = 0;
         self.crashes = 0;
         self.unjudged = Some(finished.clone());
+        let patience = &mut self.patience;
+        (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
+        patience.context_too_long = finished.class == Some(FailureClass::ContextTooLong);
         if finished.outcome.is_failure() {
             self.consecutive_failures = self.consecutive_failures.saturating_add(1);
             self.total_failures = self.total_failures.saturating_add(1);
@@ -223,8 +284,13 @@ impl RunState {
     }
 
     fn apply_interrupted(&mut self, interrupted: &IterationInterrupted) {
-        if interrupted.why == InterruptCause::Crash {
-            self.crashes = self.crashes.saturating_add(1);
+        match interrupted.why {
+            InterruptCause::Crash => self.crashes = self.crashes.saturating_add(1),
+            InterruptCause::Outage => {
+                self.patience.outages = self.patience.outages.saturating_add(1);
+                self.patience.outage = true;
+            }
+            _ => {}
         }
         self.spend(interrupted.duration, &interrupted.usage, interrupted.cost_usd);
         self.phase = Phase::Ready;
@@ -258,6 +324,11 @@ impl RunState {
     pub fn runtime_now(&self, now: Timestamp) -> Duration {
         let running = self.running().map_or(Duration::ZERO, |running| now.since(running.started_at));
         self.runtime.saturating_add(running)
+    }
+
+    /// Tokens of all kinds, the running attempt included.
+    pub fn tokens_now(&self) -> u64 {
+        self.usage.total().saturating_add(self.running().map_or(0, |running| running.usage.total()))
     }
 
     /// Money spent, the running attempt included. `None`: no agent has told.

@@ -87,6 +87,16 @@ impl View {
         match &record.event {
             Event::RunResumed(_) => self.stopped_at = None,
             Event::AgentText(text) => self.hear(&text.text),
+            Event::ToolCalled(call) => {
+                let what = call.command.as_deref().or(call.path.as_deref()).unwrap_or_default();
+                self.hear(&format!("{} {}", call.name, what.lines().next().unwrap_or_default()));
+            }
+            Event::AgentRetrying(retry) => {
+                let (tried, of) =
+                    (retry.tried.unwrap_or(1), retry.of.map(|n| format!("/{n}")).unwrap_or_default());
+                let name = self.agent_name().unwrap_or("the agent").to_owned();
+                self.hear(&format!("{name} retries {tried}{of}: {}", retry.reason));
+            }
             Event::IterationStarted(_) => {
                 self.said = None;
                 self.wait = None;
@@ -103,6 +113,15 @@ impl View {
             }
             _ => {}
         }
+    }
+
+    /// The agent that is at work.
+    pub fn agent_name(&self) -> Option<&str> {
+        let state = self.state.as_ref()?;
+        Some(match state.patience.agent.checked_sub(1).and_then(|n| state.plan.fallback.get(n)) {
+            Some(fallback) => &fallback.name,
+            None => &state.plan.agent.name,
+        })
     }
 
     fn hear(&mut self, text: &str) {

@@ -10,15 +10,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ralph_core::effect::SpawnAgent;
-use ralph_core::event::{AgentExited, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged};
+use ralph_core::event::{
+    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, ToolCalled,
+    ToolFinished, UsageUpdated,
+};
 use ralph_core::input::Report;
 use ralph_core::marker::Rules;
-use ralph_core::plan::{PromptVia, Task};
+use ralph_core::plan::{AgentPlan, PromptVia, Task};
 use ralph_core::prompt;
 
 use crate::executor::{Shared, Slot, report};
 use crate::lock;
-use crate::output::{Output, create_log};
+use crate::output::{Heard, Output, create_log};
 use crate::process::{self, SpawnErrorKind, Spec, Status, resolve_program};
 use crate::silence::Silence;
 use crate::spool::Spool;
@@ -75,13 +78,14 @@ impl Attempt {
         write_private(&prompt_path, &prompt)?;
 
         let path = self.path_variable();
-        let found = resolve_program(&plan.agent.program, &plan.workspace, Some(&path));
+        let agent = self.agent();
+        let found = resolve_program(&agent.program, &plan.workspace, Some(&path));
         let program =
             found.map_err(|error| NotPrepared::Missing(format!("can not start the agent: {error}")))?;
         let mut spec = Spec::new(program, &plan.workspace);
-        spec.args = plan.agent.args.iter().map(OsString::from).collect();
+        spec.args = agent.args.iter().map(OsString::from).collect();
         spec.kill_leftovers = plan.kill_leftovers;
-        match &plan.agent.prompt {
+        match &agent.prompt {
             PromptVia::Stdin => spec.stdin = Some(prompt_path),
             PromptVia::File { flag } => {
                 spec.args.extend(flag.iter().map(OsString::from));
@@ -111,7 +115,13 @@ impl Attempt {
         };
         let rules = Rules::new(plan.signals.completion_promise.as_deref(), &prompt);
         self.look_before();
-        Ok((spec, Output::new(spool, copy, rules)))
+        Ok((spec, Output::new(spool, copy, rules, agent, &plan.prices)))
+    }
+
+    /// The agent whose turn it is: the first one, or a fallback.
+    fn agent(&self) -> &AgentPlan {
+        let plan = &self.shared.plan;
+        self.spawn.agent.checked_sub(1).and_then(|n| plan.fallback.get(n)).unwrap_or(&plan.agent)
     }
 
     fn look_before(&self) {
@@ -143,20 +153,21 @@ impl Attempt {
             ("RALPH_BIN", ralph),
         ];
         let own = own.into_iter().map(|(key, value)| (OsString::from(key), value));
-        let users = plan.agent.env.iter().map(|(key, value)| (key.into(), Some(value.into())));
+        let users = self.agent().env.iter().map(|(key, value)| (key.into(), Some(value.into())));
         own.chain(users).collect()
     }
 
     fn start(self, spec: Spec, output: Output) {
         let attempt = Arc::new(self);
-        let silence = attempt.spawn.silence_timeout.map(Silence::watch);
+        let silence = Silence::watch(attempt.spawn.silence_timeout);
         let output = Arc::new(Mutex::new(Some(output)));
         let handle = {
             let (told, sink, heard) = (Arc::clone(&attempt), Arc::clone(&output), silence.clone());
             let on_output = move |stream, bytes: &[u8]| {
-                heard.iter().for_each(|silence| silence.heard());
                 if let Some(output) = &mut *lock(&sink) {
-                    output.take(stream, bytes, &mut |text, truncated| told.said(text, truncated));
+                    output.take(stream, bytes, &mut |what| told.heard(what));
+                    let (tool_runs, ended) = output.activity();
+                    heard.heard(tool_runs, ended);
                 }
             };
             let (spawned, done) = (Arc::clone(&attempt), Arc::clone(&attempt));
@@ -167,7 +178,7 @@ impl Attempt {
                 move |pid| spawned.spawned(pid),
                 on_output,
                 move |exit| {
-                    heard.iter().for_each(|silence| silence.over());
+                    heard.over();
                     done.exited(exit, lock(&output).take());
                 },
             )
@@ -182,9 +193,7 @@ impl Attempt {
             state.handle = Some(handle);
         }
         drop(state);
-        if let Some(silence) = silence {
-            silence.wait(|quiet| attempt.fell_silent(quiet));
-        }
+        silence.wait(|quiet, ended| attempt.fell_silent(quiet, ended));
     }
 
     fn spawned(&self, pid: u32) {
@@ -192,19 +201,38 @@ impl Attempt {
         report(&self.shared.inbox, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid }));
     }
 
-    fn said(&self, text: String, truncated: bool) {
+    fn heard(&self, what: Heard) {
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        report(&self.shared.inbox, Report::AgentSaid(AgentText { iteration, attempt, text, truncated }));
+        let told = match what {
+            Heard::Said { text, truncated } => {
+                Report::AgentSaid(AgentText { iteration, attempt, text, truncated })
+            }
+            Heard::ToolCalled { id, kind, name, command, path } => {
+                let kind = kind.to_owned();
+                Report::ToolCalled(ToolCalled { iteration, attempt, id, kind, name, command, path })
+            }
+            Heard::ToolFinished { id, ok, command, exit_code, output } => {
+                Report::ToolFinished(ToolFinished { iteration, attempt, id, ok, command, exit_code, output })
+            }
+            Heard::Retrying { tried, of, reason } => {
+                Report::AgentRetried(AgentRetrying { iteration, attempt, tried, of, reason })
+            }
+            Heard::Used { usage, cost_usd } => {
+                Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd })
+            }
+        };
+        report(&self.shared.inbox, told);
     }
 
-    fn fell_silent(&self, quiet: Duration) {
+    fn fell_silent(&self, quiet: Duration, ended: bool) {
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        report(&self.shared.inbox, Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet }));
+        report(&self.shared.inbox, Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended }));
     }
 
     fn exited(&self, exit: process::Exit, output: Option<Output>) {
-        let found = output.map(|output| output.finish(&mut |text, truncated| self.said(text, truncated)));
-        let (found, output_bytes) = found.unwrap_or_default();
+        let heading = output
+            .map(|output| output.finish(&exit.status, crate::clock::now(), &mut |what| self.heard(what)));
+        let heading = heading.unwrap_or_default();
         let mut report = self.blank(match exit.status {
             Status::Code(code) => Exit::Code(code),
             Status::Signal(signal) => Exit::Signal(signal),
@@ -221,9 +249,11 @@ impl Attempt {
             report.exit = Exit::NotStarted { message };
         }
         report.duration = exit.duration;
-        report.claims_complete = found.complete;
-        report.blocked = found.blocked;
-        report.output_bytes = output_bytes;
+        report.claims_complete = heading.found.complete;
+        report.blocked = heading.found.blocked;
+        report.output_bytes = heading.bytes;
+        (report.usage, report.cost_usd) = (heading.usage, heading.cost_usd);
+        (report.error, report.failure) = (heading.error, heading.failure);
         report.leftovers = exit.killed_leftovers;
         report.files = self.look_after();
         self.send(report);
@@ -246,19 +276,7 @@ impl Attempt {
     }
 
     fn blank(&self, exit: Exit) -> AgentExited {
-        AgentExited {
-            iteration: self.spawn.iteration,
-            attempt: self.spawn.attempt,
-            exit,
-            duration: Duration::ZERO,
-            claims_complete: false,
-            blocked: None,
-            files: None,
-            output_bytes: 0,
-            leftovers: 0,
-            usage: Default::default(),
-            cost_usd: None,
-        }
+        AgentExited::new(self.spawn.iteration, self.spawn.attempt, exit)
     }
 
     /// The last thing an attempt does.

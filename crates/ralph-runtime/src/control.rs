@@ -20,10 +20,17 @@ use crate::store::RunDir;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Request {
-    Stop { how: StopHow },
+    Stop {
+        how: StopHow,
+    },
     Pause,
-    Unpause,
-    Say { text: String },
+    Unpause {
+        /// Also end a wait for a usage limit.
+        now: bool,
+    },
+    Say {
+        text: String,
+    },
 }
 
 impl From<Request> for Command {
@@ -31,7 +38,7 @@ impl From<Request> for Command {
         match request {
             Request::Stop { how } => Command::StopRun(StopRequest { how, by: Interrupt::Int }),
             Request::Pause => Command::PauseRun,
-            Request::Unpause => Command::UnpauseRun,
+            Request::Unpause { now } => Command::UnpauseRun { now },
             Request::Say { text } => Command::AddGuidance(Guidance { text }),
         }
     }

@@ -6,6 +6,7 @@ pub mod control;
 mod driver;
 mod executor;
 pub mod journal;
+mod listen;
 mod output;
 mod platform;
 pub mod process;

@@ -5,50 +5,134 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ralph_core::failure::Failure;
 use ralph_core::ids::IterationNumber;
 use ralph_core::marker::{Found, Rules, TailScanner, without_escapes};
+use ralph_core::plan::{AgentPlan, Price};
 use ralph_core::time::Timestamp;
+use ralph_core::usage::Usage;
 
-use crate::process::Stream;
+use crate::listen::StreamEars;
+use crate::process::{self, Stream};
 use crate::spool::Spool;
 
 /// Text per iteration that goes into the journal as it is; after that a line a second, to show that the agent works.
-const TEXT_BUDGET: usize = 64 * 1024;
+pub(crate) const TEXT_BUDGET: usize = 64 * 1024;
 /// Text in one event.
-const TEXT_MAX: usize = 8 * 1024;
+pub(crate) const TEXT_MAX: usize = 8 * 1024;
 const SAMPLE_MAX: usize = 400;
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+
+/// What was heard of an agent that is worth an event.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Heard {
+    Said {
+        text: String,
+        truncated: bool,
+    },
+    ToolCalled {
+        id: String,
+        kind: &'static str,
+        name: String,
+        command: Option<String>,
+        path: Option<String>,
+    },
+    ToolFinished {
+        id: String,
+        ok: Option<bool>,
+        command: Option<String>,
+        exit_code: Option<i64>,
+        output: String,
+    },
+    Retrying {
+        tried: Option<u64>,
+        of: Option<u64>,
+        reason: String,
+    },
+    Used {
+        usage: Usage,
+        cost_usd: Option<f64>,
+    },
+}
+
+/// What an attempt's output came to.
+#[derive(Debug, Default)]
+pub(crate) struct Heading {
+    pub found: Found,
+    pub bytes: u64,
+    pub usage: Usage,
+    pub cost_usd: Option<f64>,
+    pub error: Option<String>,
+    pub failure: Option<Failure>,
+}
 
 pub(crate) struct Output {
     spool: Spool,
     copy: Option<File>,
-    scanner: TailScanner,
-    sampler: Sampler,
+    ears: Ears,
+}
+
+enum Ears {
+    Text { scanner: TailScanner, sampler: Sampler },
+    Stream(Box<StreamEars>),
 }
 
 impl Output {
-    pub(crate) fn new(spool: Spool, copy: Option<File>, rules: Rules) -> Self {
-        Self { spool, copy, scanner: TailScanner::new(rules), sampler: Sampler::default() }
+    pub(crate) fn new(
+        spool: Spool,
+        copy: Option<File>,
+        rules: Rules,
+        agent: &AgentPlan,
+        prices: &[Price],
+    ) -> Self {
+        let ears = match StreamEars::of(agent, prices, &rules) {
+            Some(stream) => Ears::Stream(Box::new(stream)),
+            None => Ears::Text { scanner: TailScanner::new(rules), sampler: Sampler::default() },
+        };
+        Self { spool, copy, ears }
     }
 
-    /// Takes a chunk; `say` gets what is worth an event.
-    pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8], say: &mut dyn FnMut(String, bool)) {
+    /// Takes a chunk; `tell` gets what is worth an event.
+    pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8], tell: &mut dyn FnMut(Heard)) {
         self.spool.write(bytes);
         if let Some(copy) = &mut self.copy
             && copy.write_all(bytes).is_err()
         {
             self.copy = None;
         }
-        // Only what it prints on stdout are the agent's own words.
-        if stream == Stream::Stdout {
-            self.scanner.push(bytes);
-            self.sampler.push(bytes, say);
+        match &mut self.ears {
+            // Only what it prints on stdout are the agent's own words.
+            Ears::Text { scanner, sampler } if stream == Stream::Stdout => {
+                scanner.push(bytes);
+                sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
+            }
+            Ears::Text { .. } => {}
+            Ears::Stream(ears) => ears.take(stream, bytes, tell),
         }
     }
 
-    pub(crate) fn finish(mut self, say: &mut dyn FnMut(String, bool)) -> (Found, u64) {
-        self.sampler.finish(say);
-        (self.scanner.finish(), self.spool.total())
+    /// Whether a tool of the agent runs now, and whether the agent has said its last word.
+    pub(crate) fn activity(&self) -> (bool, bool) {
+        match &self.ears {
+            Ears::Text { .. } => (false, false),
+            Ears::Stream(ears) => ears.activity(),
+        }
+    }
+
+    pub(crate) fn finish(
+        self,
+        exit: &process::Status,
+        now: Timestamp,
+        tell: &mut dyn FnMut(Heard),
+    ) -> Heading {
+        let bytes = self.spool.total();
+        match self.ears {
+            Ears::Text { scanner, mut sampler } => {
+                sampler.finish(&mut |text, truncated| tell(Heard::Said { text, truncated }));
+                Heading { found: scanner.finish(), bytes, ..Heading::default() }
+            }
+            Ears::Stream(ears) => Heading { bytes, ..ears.finish(exit, now, tell) },
+        }
     }
 }
 

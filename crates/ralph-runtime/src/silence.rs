@@ -1,43 +1,96 @@
-//! Waits for an agent that prints nothing.
+//! Waits for an agent that prints nothing while nothing is known to keep it busy, or that does not end after its last word.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::lock;
 
+/// The slowest agent that was measured ends eight seconds after its last word.
+const AFTER_END: Duration = Duration::from_secs(30);
+
 #[derive(Clone)]
 pub(crate) struct Silence {
-    timeout: Duration,
-    state: Arc<(Mutex<(Instant, bool)>, Condvar)>,
+    timeout: Option<Duration>,
+    shared: Arc<(Mutex<State>, Condvar)>,
+}
+
+struct State {
+    since: Instant,
+    tool_runs: bool,
+    ended: bool,
+    over: bool,
 }
 
 impl Silence {
-    pub(crate) fn watch(timeout: Duration) -> Self {
-        Self { timeout, state: Arc::new((Mutex::new((Instant::now(), false)), Condvar::new())) }
+    pub(crate) fn watch(timeout: Option<Duration>) -> Self {
+        let state = State { since: Instant::now(), tool_runs: false, ended: false, over: false };
+        Self { timeout, shared: Arc::new((Mutex::new(state), Condvar::new())) }
     }
 
-    pub(crate) fn heard(&self) {
-        lock(&self.state.0).0 = Instant::now();
+    /// The agent printed something. While a tool of its own runs it may be silent.
+    pub(crate) fn heard(&self, tool_runs: bool, ended: bool) {
+        let mut state = lock(&self.shared.0);
+        state.since = Instant::now();
+        let changed = state.tool_runs != tool_runs || state.ended != ended;
+        (state.tool_runs, state.ended) = (tool_runs, ended);
+        if changed {
+            self.shared.1.notify_all();
+        }
     }
 
     pub(crate) fn over(&self) {
-        lock(&self.state.0).1 = true;
-        self.state.1.notify_all();
+        lock(&self.shared.0).over = true;
+        self.shared.1.notify_all();
     }
 
-    /// Returns when the agent has ended, or has been reported as silent.
-    pub(crate) fn wait(&self, silent: impl FnOnce(Duration)) {
-        let mut state = lock(&self.state.0);
-        loop {
-            let quiet = state.0.elapsed();
-            if state.1 {
-                return;
-            }
-            if quiet >= self.timeout {
-                return silent(quiet);
-            }
-            let waited = self.state.1.wait_timeout(state, self.timeout - quiet);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+    /// Returns when the agent has ended, or has been reported: how long it was silent, and whether after its last word.
+    pub(crate) fn wait(&self, silent: impl FnOnce(Duration, bool)) {
+        let mut state = lock(&self.shared.0);
+        while !state.over {
+            let quiet = state.since.elapsed();
+            let limit = match (state.ended, state.tool_runs) {
+                (true, _) => Some(AFTER_END),
+                (false, true) => None,
+                (false, false) => self.timeout,
+            };
+            state = match limit {
+                Some(limit) if quiet >= limit => return silent(quiet, state.ended),
+                Some(limit) => {
+                    self.shared.1.wait_timeout(state, limit - quiet).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.shared.1.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(silence: &Silence) -> Option<bool> {
+        let mut told = None;
+        silence.wait(|_, ended| told = Some(ended));
+        told
+    }
+
+    #[test]
+    fn a_silent_agent_is_told_of_and_one_that_ended_is_not() {
+        let silence = Silence::watch(Some(Duration::from_millis(10)));
+        assert_eq!(told(&silence), Some(false));
+        silence.over();
+        assert_eq!(told(&silence), None);
+    }
+
+    #[test]
+    fn an_agent_whose_tool_runs_may_be_silent() {
+        let silence = Silence::watch(Some(Duration::from_millis(1)));
+        silence.heard(true, false);
+        let waiting = silence.clone();
+        let thread = std::thread::spawn(move || told(&waiting));
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(!thread.is_finished(), "it waits for the tool");
+        silence.heard(false, false);
+        assert_eq!(thread.join().ok(), Some(Some(false)));
     }
 }

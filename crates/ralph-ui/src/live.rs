@@ -143,6 +143,10 @@ impl LiveScreen {
                 format!("{} next try in {left}, at {until}, after a failure", self.frame())
             }
             DelayReason::Delay => format!("{} next iteration in {left}, at {until}", self.frame()),
+            DelayReason::Limit => format!("{} usage limit: next try in {left}, at {until}", self.frame()),
+            DelayReason::Outage => {
+                format!("{} the agent's service does not work: next try in {left}, at {until}", self.frame())
+            }
         }
     }
 
@@ -157,7 +161,10 @@ impl Screen for LiveScreen {
         self.now = self.now.max(record.at);
         let lines = self.story.tell(record);
         // An agent that talks fast is drawn with the ticks, not with every word.
-        let only_talk = matches!(record.event, Event::AgentText(_) | Event::UsageUpdated(_));
+        let only_talk = matches!(
+            record.event,
+            Event::AgentText(_) | Event::UsageUpdated(_) | Event::ToolCalled(_) | Event::ToolFinished(_)
+        );
         if !lines.is_empty() || !only_talk {
             self.print(lines);
         }

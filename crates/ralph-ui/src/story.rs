@@ -67,7 +67,9 @@ impl Story {
             Event::RunResumed(_) => self.resumed(record),
             Event::StopRequested(request) => notice(&words::stop_request(request, running)),
             Event::PauseRequested {} if running => notice("will pause after this iteration"),
-            Event::UnpauseRequested {} if running => notice("will not pause after this iteration"),
+            Event::AgentSwitched(switched) => notice(&format!("{} takes over", clean(&switched.name))),
+            Event::LimitHit(limit) => notice(&format!("usage limit: {}", words::foreign(&limit.message))),
+            Event::UnpauseRequested { .. } if running => notice("will not pause after this iteration"),
             Event::RunPaused {} => notice(&format!("paused; go on with: ralph unpause{}", self.run_arg())),
             Event::RunUnpaused {} => notice("unpaused"),
             Event::GuidanceAdded(guidance) => {

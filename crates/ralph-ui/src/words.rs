@@ -1,8 +1,9 @@
 //! Events in words. Everything that shows an event takes its words from here.
 
 use ralph_core::event::{
-    AgentExited, AgentKilled, DelayReason, DelayStarted, Event, Exit, InterruptCause, IterationFinished,
-    IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot,
+    AgentExited, AgentKilled, AgentRetrying, DelayReason, DelayStarted, Event, Exit, InterruptCause,
+    IterationFinished, IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot,
+    ToolCalled, ToolFinished,
 };
 use ralph_core::guard::{GUARDS, GuardDef};
 use ralph_core::ids::IterationNumber;
@@ -43,7 +44,7 @@ pub(crate) fn number(iteration: IterationNumber, attempt: u32) -> String {
 pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
     let took = duration(finished.duration);
     let mut rest = match finished.outcome {
-        Outcome::Ok | Outcome::Failed | Outcome::Silent => format!(" {took}"),
+        Outcome::Ok | Outcome::Failed | Outcome::Silent | Outcome::Hung => format!(" {took}"),
         Outcome::TimedOut => format!(" after {took}"),
     };
     // "timed out after 2h" needs no "killed after 2h" behind it.
@@ -71,6 +72,7 @@ fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Failed => "failed",
         Outcome::TimedOut => "timed out",
         Outcome::Silent => "silent",
+        Outcome::Hung => "hung",
     }
 }
 
@@ -80,6 +82,9 @@ pub(crate) fn interrupted(cut: &IterationInterrupted) -> Phrase {
         InterruptCause::Crash => "ralph went down; it runs again".to_owned(),
         InterruptCause::Stop => "the run was stopped".to_owned(),
         InterruptCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
+        InterruptCause::Limit => "a usage limit; it runs again".to_owned(),
+        InterruptCause::Outage => "the agent's service does not work; it runs again".to_owned(),
+        InterruptCause::Person => "the agent needs a person".to_owned(),
         InterruptCause::NotStarted => {
             return Phrase { tone: Tone::Bad, head: "not started".to_owned(), rest: String::new() };
         }
@@ -107,6 +112,8 @@ pub(crate) fn waiting(delay: &DelayStarted, at: Timestamp, style: &Style) -> Str
     match delay.reason {
         DelayReason::Delay => format!("waiting {wait} between iterations, next one at {until}"),
         DelayReason::Failure => format!("waiting {wait} after a failure, next try at {until}"),
+        DelayReason::Limit => format!("waiting {wait} for the usage limit to end, next try at {until}"),
+        DelayReason::Outage => format!("waiting {wait} for the agent's service, next try at {until}"),
     }
 }
 
@@ -158,6 +165,10 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
     match event {
         Event::AgentSpawned(e) => Some(e.iteration),
         Event::AgentText(e) => Some(e.iteration),
+        Event::ToolCalled(e) => Some(e.iteration),
+        Event::ToolFinished(e) => Some(e.iteration),
+        Event::AgentRetrying(e) => Some(e.iteration),
+        Event::LimitHit(e) => Some(e.iteration),
         Event::UsageUpdated(e) => Some(e.iteration),
         Event::AgentSilent(e) => Some(e.iteration),
         Event::AgentExited(e) => Some(e.iteration),
@@ -180,13 +191,23 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::RunResumed(e) => format!("by ralph {}, pid {}", clean(&e.version), e.pid),
         Event::StopRequested(e) => stop_how(e),
         Event::PauseRequested {} => "pause before the next iteration".to_owned(),
-        Event::UnpauseRequested {} => "go on".to_owned(),
+        Event::UnpauseRequested { now: false } => "go on".to_owned(),
+        Event::UnpauseRequested { now: true } => "go on now".to_owned(),
         Event::GuidanceAdded(e) => guidance(&e.text),
         Event::AgentSpawned(e) => format!("pid {}{}", e.pid, attempt(e.attempt)),
         Event::AgentText(e) => {
             let cut = if e.truncated { " (cut; the log has the rest)" } else { "" };
             format!("{}{cut}", foreign(&e.text))
         }
+        Event::ToolCalled(e) => tool_call(e),
+        Event::ToolFinished(e) => tool_result(e),
+        Event::AgentRetrying(e) => retry(e),
+        Event::LimitHit(e) => {
+            let (until, guess) =
+                (clock_from(e.until, at, &style.zone), if e.known { "" } else { " (a guess)" });
+            format!("{}; next try at {until}{guess}", foreign(&e.message))
+        }
+        Event::AgentSwitched(e) => format!("{} is at work from here on", clean(&e.name)),
         Event::UsageUpdated(e) => {
             let cost = e.cost_usd.map(|cost| format!(", {}", money(cost))).unwrap_or_default();
             format!("{} tokens{cost}", thousands(e.usage.total()))
@@ -216,6 +237,33 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
     }
+}
+
+fn tool_call(call: &ToolCalled) -> String {
+    let what = call.command.as_deref().or(call.path.as_deref()).unwrap_or_default();
+    format!("{}: {}", clean(&call.name), foreign(what)).trim_end_matches([':', ' ']).to_owned()
+}
+
+fn tool_result(result: &ToolFinished) -> String {
+    let how = match result.ok {
+        Some(true) => "ok",
+        Some(false) => "failed",
+        None => "ended, how is not known",
+    };
+    let code = result.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let command =
+        result.command.as_deref().map(|command| format!(": {}", foreign(command))).unwrap_or_default();
+    format!("{how}{code}{command}")
+}
+
+/// `retries 3/10: overloaded`
+pub(crate) fn retry(retry: &AgentRetrying) -> String {
+    let count = match (retry.tried, retry.of) {
+        (Some(tried), Some(of)) => format!(" {tried}/{of}"),
+        (Some(tried), None) => format!(" {tried}"),
+        _ => String::new(),
+    };
+    format!("retries{count}: {}", foreign(&retry.reason))
 }
 
 fn attempt(attempt: u32) -> String {
@@ -263,6 +311,7 @@ fn killed(kill: &AgentKilled) -> String {
     let why = match &kill.why {
         KillCause::Timeout => "it has used its time".to_owned(),
         KillCause::Silence => "it printed nothing for too long".to_owned(),
+        KillCause::Hung => "it had said its last word and did not end".to_owned(),
         KillCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
         KillCause::Stop => "the run is stopped".to_owned(),
         KillCause::Escalated => "asked again, without grace".to_owned(),

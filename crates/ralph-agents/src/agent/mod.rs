@@ -132,45 +132,6 @@ fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// An agent as a user writes it on one line.
-#[derive(Debug)]
-pub struct Resolved {
-    pub def: &'static AgentDef,
-    /// Set if it is not simply the agent's own program.
-    pub program: Option<String>,
-    pub args: Vec<String>,
-}
-
-/// Understands `claude`, `./bin/claude -p --model x`, `C:\tools\claude.cmd`, `./my-agent.sh --fast`.
-///
-/// A program that is none of the known ones runs as `command`, if it is given by path or with arguments; a single
-/// unknown word is taken for a misspelt name.
-pub fn resolve(line: &str) -> Result<Resolved, UnknownAgent> {
-    let mut words = split(line).into_iter();
-    let first = words.next().unwrap_or_default();
-    let args: Vec<String> = words.collect();
-    if let Some(def) = AGENTS.iter().find(|def| def.name == first) {
-        return Ok(Resolved { def, program: None, args });
-    }
-    if let Some(def) = by_program(&first) {
-        return Ok(Resolved { def, program: Some(first), args });
-    }
-    let unknown = by_name(&first);
-    let is_path = first.contains(['/', '\\']);
-    match unknown {
-        Err(error) if !is_path && (args.is_empty() || error.nearest.is_some()) => Err(error),
-        _ => Ok(Resolved { def: &any_command::DEF, program: Some(first), args }),
-    }
-}
-
-fn split(line: &str) -> Vec<String> {
-    // Backslashes are separators of a Windows path, not escapes.
-    if line.contains('\\') {
-        return line.split_whitespace().map(str::to_string).collect();
-    }
-    shlex::split(line).unwrap_or_else(|| line.split_whitespace().map(str::to_string).collect())
-}
-
 /// The agent a program is, by its file name.
 pub fn by_program(program: &str) -> Option<&'static AgentDef> {
     let file = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();

@@ -9,7 +9,7 @@ use ralph_runtime::session::Session;
 use ralph_runtime::store::RunDir;
 
 use super::pick;
-use crate::args::{PickArgs, SayArgs, StopArgs};
+use crate::args::{PickArgs, SayArgs, StopArgs, UnpauseArgs};
 use crate::error::CliError;
 
 pub fn stop(args: StopArgs) -> Result<u8, CliError> {
@@ -35,10 +35,11 @@ pub fn pause(args: PickArgs) -> Result<u8, CliError> {
     })
 }
 
-pub fn unpause(args: PickArgs) -> Result<u8, CliError> {
-    let (run, events) = ask(&args, &Request::Unpause)?;
+pub fn unpause(args: UnpauseArgs) -> Result<u8, CliError> {
+    let (run, events) = ask(&args.pick, &Request::Unpause { now: args.now })?;
     say_so(&match events.is_empty() {
-        true => format!("run {run} is not paused"),
+        true if args.now => format!("run {run} is neither paused nor waiting"),
+        true => format!("run {run} is not paused; `--now` also ends a wait"),
         false => format!("run {run} goes on"),
     })
 }

@@ -33,7 +33,8 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let loaded = config::load(&sources)?;
     check_agent(&loaded)?;
     let log_dir = args.log_dir.map(std::path::absolute).transpose()?;
-    let plan = loaded.to_plan(log_dir);
+    let is_root = rustix::process::geteuid().is_root();
+    let plan = loaded.to_plan(log_dir, is_root)?;
     if args.dry_run {
         return dry_run(&plan);
     }

@@ -17,6 +17,19 @@ use super::value::Text;
 #[derive(Debug, Clone, Default, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a command line or a mapping")]
 pub struct AgentDef {
+    /// The name of an agent that ralph knows, such as `claude`: ralph completes its command line and reads its output.
+    /// A command whose program is one of them is recognised as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<Text>,
+    /// The model to ask for, where the agent has a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text>,
+    /// Let a known agent work without asking for permissions. Default: true; nobody is there to be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autonomous: Option<bool>,
+    /// The format of a plain command's output, if it prints that of a known agent, such as `claude-stream-json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Text>,
     /// The command line, split into words as a shell would, but no shell runs. A program name is looked up on
     /// PATH, a path from the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,8 +85,11 @@ pub enum PromptMode {
 /// What `agent` or `cli` come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSpec {
-    /// The name of the agent, where it is not that of the program: `cli.backend` with `cli.command`.
+    /// The name of the agent, where it is not that of the program: `agent.name`, or `cli.backend` with `cli.command`.
     pub name: Option<String>,
+    pub model: Option<String>,
+    pub autonomous: bool,
+    pub output: Option<String>,
     pub program: String,
     pub args: Vec<String>,
     /// `None`: as the agent likes it.
@@ -81,9 +97,28 @@ pub struct AgentSpec {
     pub env: BTreeMap<String, String>,
 }
 
+impl Default for AgentSpec {
+    fn default() -> Self {
+        Self {
+            name: None,
+            model: None,
+            autonomous: true,
+            output: None,
+            program: String::new(),
+            args: Vec::new(),
+            prompt: None,
+            env: BTreeMap::new(),
+        }
+    }
+}
+
 impl AgentDef {
     pub fn resolve(&self) -> Option<AgentSpec> {
-        let (program, rest) = self.command.as_ref()?.split()?;
+        let (program, rest) = match (&self.command, &self.name) {
+            (Some(command), _) => command.split()?,
+            (None, Some(name)) => (name.0.clone(), &[][..]),
+            (None, None) => return None,
+        };
         let args = rest.iter().cloned().chain(self.args.iter().map(|word| word.0.clone())).collect();
         let env = self.env.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
         let prompt = self.prompt.map(|via| match via {
@@ -91,7 +126,17 @@ impl AgentDef {
             PromptVia::Arg => plan::PromptVia::Arg { flag: None },
             PromptVia::File => plan::PromptVia::File { flag: None },
         });
-        Some(AgentSpec { name: None, program, args, prompt, env })
+        let text = |value: &Option<Text>| value.as_ref().map(|text| text.0.clone());
+        Some(AgentSpec {
+            name: text(&self.name),
+            model: text(&self.model),
+            autonomous: self.autonomous.unwrap_or(true),
+            output: text(&self.output),
+            program,
+            args,
+            prompt,
+            env,
+        })
     }
 }
 
@@ -111,14 +156,14 @@ impl CliDef {
         args.extend(self.args.iter().map(|word| word.0.clone()));
         let flag = self.prompt_flag.as_ref().map(|word| word.0.clone());
         let prompt = match self.prompt_mode {
+            // A named agent gets the prompt the way it likes, whatever that tool did.
+            _ if backend.is_some() => None,
             Some(PromptMode::Stdin) => Some(plan::PromptVia::Stdin),
-            // A named agent that is given no word about it gets the prompt the way it likes.
-            None if backend.is_some() && flag.is_none() => None,
             // That tool passes prompts as arguments unless told otherwise.
             Some(PromptMode::Arg) | None => Some(plan::PromptVia::Arg { flag }),
         };
         let name = backend.filter(|name| *name != program);
-        Some(AgentSpec { name, program, args, prompt, env: BTreeMap::new() })
+        Some(AgentSpec { name, program, args, prompt, ..AgentSpec::default() })
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent::{AgentDef, CliDef};
-use super::value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
+use super::agent::{AgentDef, CliDef, CommandLine};
+use super::value::{Count, Delay, Factor, Limit, Price, Text, Timeout, Usd};
 
 /// What ralph runs, on which prompt, and when it stops.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -18,6 +18,14 @@ pub struct Definition {
     /// `command`, `args`, `prompt` and `env`.
     #[schemars(schema_with = "super::agent::agent_schema")]
     pub agent: Option<AgentDef>,
+    /// Agents that take over, in this order, while the first one's usage limits or outages last.
+    pub fallback: Vec<CommandLine>,
+    /// A fallback takes over after this many waits that are longer than `fallback_wait`.
+    pub fallback_after: Count,
+    /// Shorter waits for a usage limit or an outage do not count towards a fallback.
+    pub fallback_wait: Timeout,
+    /// What tokens cost, for models that ralph has no price of and agents that do not report their cost.
+    pub prices: Vec<PriceDef>,
     /// The agent as ralph-orchestrator writes it. Use `agent` or `cli`, not both.
     pub cli: Option<CliDef>,
     /// The task, as text. In a RALPH.md the body is the prompt.
@@ -34,6 +42,10 @@ impl Default for Definition {
     fn default() -> Self {
         Self {
             agent: None,
+            fallback: Vec::new(),
+            fallback_after: Count(2),
+            fallback_wait: Timeout(Duration::from_secs(300)),
+            prices: Vec::new(),
             cli: None,
             prompt: None,
             prompt_file: None,
@@ -55,6 +67,12 @@ pub struct EventLoop {
     pub max_wall_time: Timeout,
     /// Stop when the agents have cost this many US dollars, as they report it.
     pub max_cost_usd: Limit<Usd>,
+    /// Stop when the agents have used this many tokens of all kinds. For when prices are not known.
+    pub max_tokens: Limit<Count>,
+    /// The longest wait for a usage limit to end; a longer one ends the run as blocked.
+    pub max_wait: Timeout,
+    /// Outages of the agent's service in a row that are waited out before they count as failed iterations.
+    pub max_outages: Count,
     /// Stop after this many failed iterations in a row.
     pub max_consecutive_failures: Count,
     /// Kill an agent that works longer than this on one iteration; the iteration has failed.
@@ -84,6 +102,9 @@ impl Default for EventLoop {
             max_runtime: Limit::At(hours(4)),
             max_wall_time: hours(7 * 24),
             max_cost_usd: Limit::Lifted,
+            max_tokens: Limit::Lifted,
+            max_wait: hours(24),
+            max_outages: Count(8),
             max_consecutive_failures: Count(5),
             iteration_timeout: hours(2),
             silence_timeout: None,
@@ -116,6 +137,24 @@ impl Default for FailureBackoff {
             max: Timeout(Duration::from_secs(60)),
         }
     }
+}
+
+/// US dollars for a million tokens of each kind.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub struct PriceDef {
+    /// The model's name. A `*` stands for any text.
+    pub model: Text,
+    /// Input that is not served from a cache.
+    pub input: Price,
+    /// Output, reasoning included.
+    pub output: Price,
+    /// Input that is served from a cache. Not set: as `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<Price>,
+    /// Input that is written to a cache. Not set: as `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<Price>,
 }
 
 fn hours(count: u64) -> Timeout {

@@ -49,7 +49,7 @@ pub const ORCHESTRATOR: [(&str, &str); 44] = [
     ("hooks", ""),
     ("iteration_telemetry", "remove it: every iteration is recorded; see `ralph events`"),
     ("max_prompt_size", ""),
-    ("max_tokens", "limit tokens with the agent's own options"),
+    ("max_tokens", "use `event_loop.max_tokens`"),
     ("memories", ""),
     ("metrics_interval", ""),
     ("mode", ""),

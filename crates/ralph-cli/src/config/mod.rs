@@ -6,6 +6,7 @@
 //! value came from. What keys there are is read from the JSON Schema ([`schema`]), which is derived from the types.
 
 mod agent;
+mod agent_plan;
 mod de;
 mod definition;
 mod diagnostic;
@@ -37,7 +38,7 @@ pub use definition::{Definition, EventLoop, FailureBackoff};
 pub use diagnostic::{ConfigError, Diagnostic};
 pub use layers::Flags;
 pub use nearest::nearest;
-pub use plan::change_limits;
+pub use plan::{change_limits, prices};
 pub use ralph_md::{RalphMd, parse_ralph_md};
 pub use schema::schema;
 pub use show::Setting;
@@ -65,11 +66,11 @@ pub struct Sources {
     pub flags: Flags,
     pub env: Env,
     /// Whether an agent reports what it costs while it works, so that a cost limit can be enforced.
-    pub cost_enforceable: fn(&AgentSpec) -> bool,
+    pub cost_enforceable: fn(&AgentSpec, &[ralph_core::plan::Price]) -> bool,
 }
 
 impl Sources {
-    /// No target, no flags, an empty environment, and an agent that is a plain command.
+    /// No target, no flags, an empty environment.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
             workspace: workspace.into(),
@@ -77,7 +78,7 @@ impl Sources {
             sets: Vec::new(),
             flags: Flags::default(),
             env: Env::default(),
-            cost_enforceable: |_| false,
+            cost_enforceable: AgentSpec::cost_enforceable,
         }
     }
 }
@@ -173,7 +174,8 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let mut found = layers::still_exclusive(&settings.map, &settings.root);
     let agent = validate::agent(&settings, &definition);
     let agent = agent.map_err(|one| found.push(explain_no_settings(one, file.as_ref()))).ok();
-    let enforceable = agent.as_ref().is_some_and(sources.cost_enforceable);
+    let prices = prices(&definition);
+    let enforceable = agent.as_ref().is_some_and(|agent| (sources.cost_enforceable)(agent, &prices));
     found.extend(validate::bounds(&settings, &definition.event_loop, enforceable));
     let place = TaskPlace {
         workspace: &workspace,

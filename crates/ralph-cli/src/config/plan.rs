@@ -1,10 +1,13 @@
 //! From a definition to the plan that the engine follows.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, PromptVia, SignalPlan};
+use ralph_core::plan::{Backoff, Limits, Pace, Plan, Price, SignalPlan};
 
-use super::definition::{EventLoop, FailureBackoff};
+use super::agent::AgentSpec;
+use super::agent_plan::shows_work;
+use super::definition::{Definition, EventLoop, FailureBackoff};
 use super::diagnostic::ConfigError;
 use super::layers::{self, Flags};
 use super::source::{Layer, SourceMap, Span};
@@ -13,28 +16,57 @@ use super::value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
 use super::yaml::Node;
 use super::{Loaded, check_layer, de};
 
+/// An agent whose stream shows its work is not silent for longer than this, unless the definition says otherwise.
+const STREAM_SILENCE: Duration = Duration::from_secs(600);
+
 impl Loaded {
-    pub fn to_plan(&self, log_dir: Option<PathBuf>) -> Plan {
+    /// `is_root` tells whether the agent will run as root: some refuse to, unless told that it is fine.
+    pub fn to_plan(&self, log_dir: Option<PathBuf>, is_root: bool) -> Result<Plan, ConfigError> {
         let definition = &self.definition;
-        Plan {
+        let at = |path: &str, message: &str| self.error_at(path, message, None);
+        let agent = self.agent.to_plan(is_root).map_err(|message| at(self.agent_path(), &message))?;
+        let mut fallback = Vec::new();
+        for line in &definition.fallback {
+            let Some(spec) = AgentSpec::of_line(line) else { continue };
+            fallback.push(spec.to_plan(is_root).map_err(|message| at("fallback", &message))?);
+        }
+        let mut limits = limits(&definition.event_loop);
+        let is_stream = std::iter::once(&agent).chain(&fallback).all(shows_work);
+        if definition.event_loop.silence_timeout.is_none() && is_stream {
+            limits.silence_timeout = Some(STREAM_SILENCE);
+        }
+        let fallback_after = definition.fallback_after.0;
+        let fallback_wait = definition.fallback_wait.0;
+        Ok(Plan {
             name: self.name.clone(),
             workspace: self.workspace.clone(),
             source: self.file.clone(),
             task: self.task.clone(),
-            agent: AgentPlan {
-                program: self.agent.program.clone(),
-                args: self.agent.args.clone(),
-                prompt: self.agent.prompt.clone().unwrap_or(PromptVia::Stdin),
-                env: self.agent.env.clone(),
-            },
-            limits: limits(&definition.event_loop),
-            pace: pace(&definition.event_loop),
+            agent,
+            fallback,
+            prices: prices(definition),
+            limits,
+            pace: Pace { fallback_after, fallback_wait, ..pace(&definition.event_loop) },
             signals: signals(&definition.event_loop),
             once: !definition.enabled,
             kill_leftovers: definition.event_loop.kill_leftovers,
             log_dir,
-        }
+        })
     }
+}
+
+/// The user's prices, with what is left out filled in.
+pub fn prices(definition: &Definition) -> Vec<Price> {
+    let prices = definition.prices.iter();
+    prices
+        .map(|one| Price {
+            model: one.model.0.clone(),
+            input: one.input.0,
+            cache_read: one.cache_read.unwrap_or(one.input).0,
+            cache_write: one.cache_write.unwrap_or(one.input).0,
+            output: one.output.0,
+        })
+        .collect()
 }
 
 fn limits(from: &EventLoop) -> Limits {
@@ -43,6 +75,9 @@ fn limits(from: &EventLoop) -> Limits {
         max_runtime: from.max_runtime.get().map(|time| time.0),
         max_wall_time: from.max_wall_time.0,
         max_cost_usd: from.max_cost_usd.get().map(|usd| usd.0),
+        max_tokens: from.max_tokens.get().map(|count| u64::from(count.0)),
+        max_wait: from.max_wait.0,
+        max_outages: from.max_outages.0,
         max_consecutive_failures: from.max_consecutive_failures.0,
         stop_on_error: from.stop_on_error,
         iteration_timeout: Some(from.iteration_timeout.0),
@@ -56,6 +91,7 @@ fn pace(from: &EventLoop) -> Pace {
     Pace {
         delay: from.delay.0,
         failure_backoff: Backoff { initial: backoff.initial.0, factor: backoff.factor.0, max: backoff.max.0 },
+        ..Pace::default()
     }
 }
 
@@ -120,7 +156,7 @@ pub fn change_limits(
 }
 
 /// A plan may have no timeout where a definition has to: it stays that way unless one is given.
-fn keep(plan: &Plan, changed: &EventLoop) -> Option<std::time::Duration> {
+fn keep(plan: &Plan, changed: &EventLoop) -> Option<Duration> {
     let default = EventLoop::default().iteration_timeout;
     match plan.limits.iteration_timeout {
         None if changed.iteration_timeout == default => None,
@@ -137,6 +173,11 @@ fn event_loop(plan: &Plan) -> EventLoop {
         max_runtime: limits.max_runtime.map_or(Limit::Lifted, time),
         max_wall_time: Timeout(limits.max_wall_time),
         max_cost_usd: limits.max_cost_usd.map_or(Limit::Lifted, |usd| Limit::At(Usd(usd))),
+        max_tokens: limits
+            .max_tokens
+            .map_or(Limit::Lifted, |count| Limit::At(Count(u32::try_from(count).unwrap_or(u32::MAX)))),
+        max_wait: Timeout(limits.max_wait),
+        max_outages: Count(limits.max_outages),
         max_consecutive_failures: Count(limits.max_consecutive_failures),
         iteration_timeout: limits.iteration_timeout.map_or(default.iteration_timeout, Timeout),
         silence_timeout: limits.silence_timeout.map(time),

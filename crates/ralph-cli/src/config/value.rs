@@ -215,6 +215,32 @@ impl Quantity for Usd {
     }
 }
 
+/// A price in US dollars; nothing is a price too.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Price(pub f64);
+
+quantity!(Price);
+
+impl Quantity for Price {
+    const SCHEMA_NAME: &'static str = "Price";
+
+    fn expected() -> String {
+        "a price in US dollars".to_owned()
+    }
+
+    fn from_float(value: f64) -> Result<Self, String> {
+        match value.is_finite() && value >= 0.0 {
+            true => Ok(Self(value)),
+            false => Err("must be at least 0 and finite".to_owned()),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "number", "minimum": 0 })
+    }
+}
+
 /// A factor of at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::Turn;
 use crate::effect::{Effect, SpawnAgent, When};
-use crate::event::{DelayReason, DelayStarted, Event, IterationFinished, IterationStarted, TimerSlot};
+use crate::event::{
+    AgentSwitched, DelayReason, DelayStarted, Event, IterationFinished, IterationStarted, TimerSlot,
+};
 use crate::guard::{Asked, Scope};
 use crate::prompt::Draft;
 use crate::state::Phase;
@@ -23,8 +25,32 @@ impl Turn<'_> {
         }
         match self.wait_before_next() {
             Some((reason, wait)) => self.wait(reason, wait),
-            None => self.start_iteration(),
+            None => {
+                self.choose_agent();
+                self.start_iteration();
+            }
         }
+    }
+
+    /// The first agent comes back as soon as it may; else a fallback takes over once the waits were too many.
+    fn choose_agent(&mut self) {
+        let state = self.state();
+        let (from, patience) = (state.patience.agent, &state.patience);
+        let to = if from > 0 && patience.first_back_at.is_none_or(|back| back <= self.now) {
+            0
+        } else if self.is_fallback_due() {
+            from + 1
+        } else {
+            return;
+        };
+        let name = if to == 0 { &state.plan.agent.name } else { &state.plan.fallback[to - 1].name };
+        self.emit(Event::AgentSwitched(AgentSwitched { from, to, name: name.clone() }));
+    }
+
+    fn is_fallback_due(&self) -> bool {
+        let state = self.state();
+        state.patience.long_waits >= state.plan.pace.fallback_after
+            && state.patience.agent < state.plan.fallback.len()
     }
 
     /// The fixed order: what the last iteration said, what a person asked, then the guards.
@@ -54,8 +80,14 @@ impl Turn<'_> {
 
     fn wait_before_next(&self) -> Option<(DelayReason, Duration)> {
         let state = self.state();
+        let (pace, patience) = (&state.plan.pace, &state.patience);
+        if let Some(until) = patience.limited_until.filter(|until| *until > self.now) {
+            return Some((DelayReason::Limit, until.since(self.now)));
+        }
+        if patience.outage {
+            return Some((DelayReason::Outage, pace.outage_backoff.delay(patience.outages)));
+        }
         let last = state.unjudged.as_ref()?;
-        let pace = &state.plan.pace;
         if last.outcome.is_failure() {
             let backoff = pace.failure_backoff.delay(state.consecutive_failures);
             if backoff > pace.delay {
@@ -68,6 +100,12 @@ impl Turn<'_> {
     fn wait(&mut self, reason: DelayReason, wait: Duration) {
         let until = self.now.plus(wait);
         self.emit(Event::DelayStarted(DelayStarted { reason, until, wait }));
+        let by_service = matches!(reason, DelayReason::Limit | DelayReason::Outage);
+        if by_service && self.is_fallback_due() {
+            // Enough waited: somebody else can work now.
+            self.emit(Event::DelayEnded { early: true });
+            return self.decide();
+        }
         self.start_wait_timer();
     }
 
@@ -80,7 +118,8 @@ impl Turn<'_> {
     fn start_iteration(&mut self) {
         let iteration = self.state().next_iteration();
         let attempt = self.state().attempts.saturating_add(1);
-        self.emit(Event::IterationStarted(IterationStarted { iteration, attempt }));
+        let agent = self.state().patience.agent;
+        self.emit(Event::IterationStarted(IterationStarted { iteration, attempt, agent }));
         let Some(epoch) = self.state().running().map(|running| running.epoch) else { return };
         let guidance = self.state().guidance.clone();
         if !guidance.is_empty() {
@@ -89,8 +128,9 @@ impl Turn<'_> {
         }
         let limits = &self.state().plan.limits;
         let (timeout, silence_timeout) = (limits.iteration_timeout, limits.silence_timeout);
-        let prompt = Draft { iteration: Some(iteration), guidance };
-        self.effect(Effect::SpawnAgent(SpawnAgent { iteration, attempt, prompt, silence_timeout }));
+        let context_too_long = self.state().patience.context_too_long;
+        let prompt = Draft { iteration: Some(iteration), guidance, context_too_long };
+        self.effect(Effect::SpawnAgent(SpawnAgent { iteration, attempt, agent, prompt, silence_timeout }));
         if let Some(timeout) = timeout {
             self.start_timer(TimerSlot::IterationTimeout, epoch, When::After(timeout));
         }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Turn;
 use crate::event::{
-    AgentExited, Event, Exit, InterruptCause, IterationFinished, IterationInterrupted, KillCause, Outcome,
-    RunResumed,
+    AgentExited, Event, Exit, InterruptCause, IterationFinished, IterationInterrupted, KillCause, LimitHit,
+    Outcome, RunResumed,
 };
+use crate::failure::{Failure, FailureClass};
 use crate::guard::Guards;
 use crate::state::{Phase, Running};
 use crate::stop::{StopKind, StopReason};
@@ -51,16 +52,58 @@ impl Turn<'_> {
                 let error = format!("killed after {} without output", crate::duration::format(limit));
                 self.finished(&exited, Outcome::Silent, Some(error));
             }
-            (None, Exit::Code(0)) => self.finished(&exited, Outcome::Ok, None),
-            (None, Exit::Code(code)) => {
-                self.finished(&exited, Outcome::Failed, Some(format!("exit code {code}")))
+            (Some(KillCause::Hung), _) => {
+                let error = "killed: it had said its last word and did not end".to_owned();
+                self.finished(&exited, Outcome::Hung, Some(error));
             }
-            (None, Exit::Signal(signal)) => {
-                let error = format!("killed by signal {signal}{}", signal_name(*signal));
-                self.finished(&exited, Outcome::Failed, Some(error));
-            }
-            (None, Exit::Lost { message }) => self.finished(&exited, Outcome::Failed, Some(message.clone())),
+            (None, _) => match failure_of(&exited) {
+                None => self.finished(&exited, Outcome::Ok, None),
+                Some(error) => self.failed(&exited, error),
+            },
         }
+    }
+
+    /// A failure whose class is known has its own cure; any other is a failed iteration.
+    fn failed(&mut self, exited: &AgentExited, error: String) {
+        let Some(failure) = &exited.failure else {
+            return self.finished(exited, Outcome::Failed, Some(error));
+        };
+        let patience = &self.state().patience;
+        match failure.class {
+            FailureClass::Limit => self.limit_hit(exited, failure),
+            FailureClass::Outage if patience.outages < self.state().plan.limits.max_outages => {
+                self.interrupted(exited, InterruptCause::Outage);
+                self.decide();
+            }
+            class => match class.needs_person() {
+                Some(what_to_do) => {
+                    let message = format!("{}; {what_to_do}", failure.message);
+                    self.interrupted(exited, InterruptCause::Person);
+                    self.stop(StopReason::new(class.name(), StopKind::Blocked, message));
+                }
+                None => self.finished(exited, Outcome::Failed, Some(error)),
+            },
+        }
+    }
+
+    fn limit_hit(&mut self, exited: &AgentExited, failure: &Failure) {
+        let (limits, pace) = (&self.state().plan.limits, &self.state().plan.pace);
+        // A minute more: clocks differ, and a limit that ends at noon is not always over at noon.
+        let known = failure.resets_at.map(|at| at.max(self.now).plus(Duration::from_secs(60)));
+        let next = self.state().patience.limits.saturating_add(1);
+        let until = known.unwrap_or_else(|| self.now.plus(pace.limit_backoff.delay(next)));
+        let (max_wait, message) = (limits.max_wait, failure.message.clone());
+        if until.since(self.now) > max_wait {
+            let (wait, max) = (until.since(self.now), crate::duration::format(max_wait));
+            let wait = crate::duration::format(Duration::from_secs(wait.as_secs()));
+            self.interrupted(exited, InterruptCause::Limit);
+            let message = format!("{message}: it ends in {wait}, and max_wait is {max}");
+            return self.stop(StopReason::new("usage_limit", StopKind::Blocked, message));
+        }
+        let (iteration, agent) = (exited.iteration, self.state().patience.agent);
+        self.emit(Event::LimitHit(LimitHit { iteration, agent, until, known: known.is_some(), message }));
+        self.interrupted(exited, InterruptCause::Limit);
+        self.decide();
     }
 
     fn finished(&mut self, exited: &AgentExited, outcome: Outcome, error: Option<String>) {
@@ -88,6 +131,7 @@ impl Turn<'_> {
             cost_usd,
             claims_complete,
             blocked,
+            class: exited.failure.as_ref().filter(|_| !ok).map(|failure| failure.class),
         }));
         self.decide();
     }
@@ -150,8 +194,21 @@ impl Turn<'_> {
             cost_usd: None,
             claims_complete: false,
             blocked: None,
+            class: None,
         };
         self.emit(Event::IterationFinished(event));
+    }
+}
+
+/// In words, why an attempt that nobody cut short failed.
+fn failure_of(exited: &AgentExited) -> Option<String> {
+    match &exited.exit {
+        Exit::Code(0) => exited.error.clone(),
+        Exit::Code(code) => Some(exited.error.clone().unwrap_or_else(|| format!("exit code {code}"))),
+        Exit::Signal(signal) => Some(format!("killed by signal {signal}{}", signal_name(*signal))),
+        Exit::Lost { message } | Exit::Missing { message } | Exit::NotStarted { message } => {
+            Some(message.clone())
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use crate::effect::{Effect, Step, When};
 use crate::event::{
-    AgentKilled, Event, KillCause, RunStarted, RunStopped, StopHow, StopRequest, TimerId, TimerSlot,
+    AgentKilled, DelayReason, Event, KillCause, RunStarted, RunStopped, StopHow, StopRequest, TimerId,
+    TimerSlot,
 };
 use crate::guard::{Asked, Guards, Scope};
 use crate::input::{Command, Input, Report};
@@ -112,11 +113,11 @@ impl Turn<'_> {
             Command::StartRun(_) | Command::ResumeRun(_) => {}
             Command::StopRun(request) => self.stop_requested(request),
             Command::PauseRun => self.pause(),
-            Command::UnpauseRun => self.unpause(),
+            Command::UnpauseRun { now } => self.unpause(now),
             Command::AddGuidance(guidance) => {
                 self.emit(Event::GuidanceAdded(guidance));
                 // A person who speaks is not kept waiting.
-                if matches!(self.state().phase, Phase::Waiting(_)) {
+                if matches!(&self.state().phase, Phase::Waiting(w) if w.reason != DelayReason::Limit) {
                     self.emit(Event::DelayEnded { early: true });
                     self.decide();
                 }
@@ -132,6 +133,15 @@ impl Turn<'_> {
             Report::AgentSaid(e) if self.is_current(e.iteration.0, e.attempt) => {
                 self.emit(Event::AgentText(e))
             }
+            Report::ToolCalled(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::ToolCalled(e))
+            }
+            Report::ToolFinished(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::ToolFinished(e));
+            }
+            Report::AgentRetried(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::AgentRetrying(e));
+            }
             Report::UsageUpdated(mut e) if self.is_current(e.iteration.0, e.attempt) => {
                 e.cost_usd = iteration::money(e.cost_usd);
                 self.emit(Event::UsageUpdated(e));
@@ -140,8 +150,9 @@ impl Turn<'_> {
                 }
             }
             Report::AgentFellSilent(e) if self.is_current(e.iteration.0, e.attempt) => {
+                let cause = if e.ended { KillCause::Hung } else { KillCause::Silence };
                 self.emit(Event::AgentSilent(e));
-                self.kill(KillCause::Silence, GRACE);
+                self.kill(cause, GRACE);
             }
             Report::AgentExited(e) if self.is_current(e.iteration.0, e.attempt) => self.agent_exited(*e),
             Report::TimerFired(timer) => self.timer_fired(timer),
@@ -149,6 +160,9 @@ impl Turn<'_> {
             // About an attempt that is over: it changes nothing.
             Report::AgentSpawned(_)
             | Report::AgentSaid(_)
+            | Report::ToolCalled(_)
+            | Report::ToolFinished(_)
+            | Report::AgentRetried(_)
             | Report::UsageUpdated(_)
             | Report::AgentFellSilent(_)
             | Report::AgentExited(_) => {}
@@ -189,13 +203,17 @@ impl Turn<'_> {
         }
     }
 
-    fn unpause(&mut self) {
-        if !self.state().pause_requested {
+    fn unpause(&mut self, now: bool) {
+        let waiting = now && matches!(self.state().phase, Phase::Waiting(_));
+        if !self.state().pause_requested && !waiting {
             return;
         }
-        self.emit(Event::UnpauseRequested {});
+        self.emit(Event::UnpauseRequested { now });
         if self.state().phase == Phase::Paused {
             self.emit(Event::RunUnpaused {});
+            self.decide();
+        } else if waiting {
+            self.emit(Event::DelayEnded { early: true });
             self.decide();
         }
     }

@@ -6,7 +6,7 @@ use crate::event::{
     IterationInterrupted, Outcome, RunResumed, UsageUpdated,
 };
 use crate::ids::{IterationNumber, RunId, Seq};
-use crate::plan::{AgentPlan, Limits, Pace, Plan, PromptVia, SignalPlan, Task};
+use crate::plan::{AgentPlan, Limits, Pace, Plan, SignalPlan, Task};
 use crate::record::Record;
 use crate::replay;
 use crate::stop::Interrupt;
@@ -22,12 +22,9 @@ fn plan() -> Plan {
         workspace: "/w".into(),
         source: None,
         task: Task::Text("task".into()),
-        agent: AgentPlan {
-            program: "agent".into(),
-            args: vec![],
-            prompt: PromptVia::Stdin,
-            env: Default::default(),
-        },
+        agent: AgentPlan::command("agent"),
+        fallback: Vec::new(),
+        prices: Vec::new(),
         limits: Limits::default(),
         pace: Pace::default(),
         signals: SignalPlan::default(),
@@ -104,6 +101,8 @@ impl Run {
             leftovers: 0,
             usage: Usage::default(),
             cost_usd: None,
+            error: None,
+            failure: None,
         }
     }
 
@@ -182,8 +181,8 @@ fn a_pause_that_is_taken_back_in_time_changes_nothing() {
     let mut run = Run::new(plan());
     assert_eq!(run.send(Command::PauseRun), ["pause.requested"]);
     assert_eq!(run.send(Command::PauseRun), NOTHING, "asked for already");
-    assert_eq!(run.send(Command::UnpauseRun), ["unpause.requested"]);
-    assert_eq!(run.send(Command::UnpauseRun), NOTHING);
+    assert_eq!(run.send(Command::UnpauseRun { now: false }), ["unpause.requested"]);
+    assert_eq!(run.send(Command::UnpauseRun { now: false }), NOTHING);
     assert_eq!(run.later(1).exit(Exit::Code(0)), ["agent.exited", "iteration.finished", "iteration.started"]);
 }
 
@@ -193,7 +192,7 @@ fn a_pause_ends_a_wait_and_going_on_starts_at_once() {
     run.later(1).exit(Exit::Code(0));
     assert_eq!(run.later(5).send(Command::PauseRun), ["pause.requested", "delay.ended", "run.paused"]);
     assert_eq!(run.send(say("hint")), ["guidance.added"], "it stays paused");
-    let went_on = run.later(9).send(Command::UnpauseRun);
+    let went_on = run.later(9).send(Command::UnpauseRun { now: false });
     assert_eq!(went_on, ["unpause.requested", "run.unpaused", "iteration.started", "guidance.delivered"]);
     assert_eq!(run.spawned(), Some((2, 1, vec!["hint".into()])));
 }
@@ -442,7 +441,7 @@ fn a_timer_that_fires_twice_kills_once() {
     assert_eq!(run.last.effects, [Effect::KillAgent { grace: GRACE }]);
     assert_eq!(run.send(Report::TimerFired(timeout)), NOTHING);
     let (iteration, attempt, quiet) = (IterationNumber(1), 1, secs(9));
-    run.send(Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet }));
+    run.send(Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: false }));
     assert!(run.last.effects.is_empty(), "it is being killed already");
 }
 

@@ -6,6 +6,7 @@ mod consecutive_failures;
 mod max_cost;
 mod max_iterations;
 mod max_runtime;
+mod max_tokens;
 mod max_wall_time;
 mod stop_on_error;
 
@@ -21,6 +22,7 @@ pub const GUARDS: &[GuardDef] = &[
     max_runtime::DEF,
     max_wall_time::DEF,
     max_cost::DEF,
+    max_tokens::DEF,
     stop_on_error::DEF,
     consecutive_failures::DEF,
 ];

@@ -3,7 +3,7 @@ use crate::engine::Engine;
 use crate::event::{AgentExited, AgentText, Exit, Guidance, RunResumed, RunStarted};
 use crate::ids::Seq;
 use crate::input::{Command, Input, Report};
-use crate::plan::{AgentPlan, Limits, Pace, Plan, PromptVia, SignalPlan, Task};
+use crate::plan::{AgentPlan, Limits, Pace, Plan, SignalPlan, Task};
 use crate::stop::StopKind;
 use crate::usage::Usage;
 
@@ -13,12 +13,9 @@ fn plan() -> Plan {
         workspace: "/w".into(),
         source: None,
         task: Task::Text("t".to_owned()),
-        agent: AgentPlan {
-            program: "agent".to_owned(),
-            args: Vec::new(),
-            prompt: PromptVia::Stdin,
-            env: Default::default(),
-        },
+        agent: AgentPlan::command("agent".to_owned()),
+        fallback: Vec::new(),
+        prices: Vec::new(),
         limits: Limits { max_iterations: Some(4), max_consecutive_failures: 2, ..Limits::default() },
         pace: Pace::default(),
         signals: SignalPlan::default(),
@@ -86,6 +83,8 @@ impl Run {
             leftovers: 0,
             usage: Usage { input: 5, ..Usage::default() },
             cost_usd: Some(0.5),
+            error: None,
+            failure: None,
         })));
     }
 
@@ -215,7 +214,7 @@ fn inputs_are_told_from_decisions_like_the_event_itself_does() {
     let mut run = Run::start();
     run.exits(1);
     run.input(Command::PauseRun);
-    run.input(Command::UnpauseRun);
+    run.input(Command::UnpauseRun { now: false });
     run.says("x");
     run.exits(0);
     run.exits(1);

@@ -43,6 +43,8 @@ fn journal() -> Vec<Record> {
             leftovers: 0,
             usage: Usage { input: 5, ..Usage::default() },
             cost_usd: Some(0.1),
+            error: None,
+            failure: None,
         };
         let mut inputs: Vec<Input> = vec![
             Command::AddGuidance(Guidance { text: text.clone() }).into(),

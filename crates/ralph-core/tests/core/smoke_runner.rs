@@ -17,7 +17,7 @@ use ralph_core::event::{
 use ralph_core::ids::{RunId, Seq};
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::marker::{Rules, TailScanner};
-use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, PromptVia, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, SignalPlan, Task};
 use ralph_core::prompt;
 use ralph_core::record::{Chain, Record};
 use ralph_core::replay::Verifier;
@@ -177,12 +177,9 @@ fn plan(settings: &Settings) -> Result<Plan, String> {
         workspace: "/w".into(),
         source: None,
         task: Task::Text(settings.prompt.clone().unwrap_or_default()),
-        agent: AgentPlan {
-            program: "agent".into(),
-            args: vec![],
-            prompt: PromptVia::Stdin,
-            env: Default::default(),
-        },
+        agent: AgentPlan::command("agent"),
+        fallback: Vec::new(),
+        prices: Vec::new(),
         limits: Limits {
             max_iterations: settings.max_iterations.or(limits.max_iterations),
             max_runtime: optional(&settings.max_runtime)?.or(limits.max_runtime),
@@ -195,6 +192,7 @@ fn plan(settings: &Settings) -> Result<Plan, String> {
             iteration_timeout: optional(&settings.iteration_timeout)?.or(limits.iteration_timeout),
             silence_timeout: optional(&settings.silence_timeout)?,
             max_attempts: limits.max_attempts,
+            ..Limits::default()
         },
         pace: Pace {
             delay: optional(&settings.delay)?.unwrap_or_default(),
@@ -203,6 +201,7 @@ fn plan(settings: &Settings) -> Result<Plan, String> {
                 factor: backoff.factor,
                 max: optional(&settings.backoff_max)?.unwrap_or(backoff.max),
             },
+            ..Pace::default()
         },
         signals: SignalPlan { completion_promise: settings.completion_promise.clone() },
         once: settings.once,
@@ -337,10 +336,12 @@ impl Runner {
             leftovers: 0,
             usage: Usage::default(),
             cost_usd: script.cost,
+            error: None,
+            failure: None,
         };
         let silent = spawn.silence_timeout.filter(|quiet| script.hangs || *quiet < duration);
         if let Some(quiet) = silent {
-            let report = Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet });
+            let report = Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: false });
             self.push(born.plus(quiet), report);
         }
         if !script.hangs {
@@ -438,7 +439,7 @@ fn person(what: &str) -> Result<Input, String> {
         "term" => stop(StopHow::Terminate, Interrupt::Term),
         "hup" => stop(StopHow::Terminate, Interrupt::Hup),
         "pause" => Command::PauseRun.into(),
-        "unpause" => Command::UnpauseRun.into(),
+        "unpause" => Command::UnpauseRun { now: false }.into(),
         "disk full" => Report::JournalFailed { message: "no space left".into() }.into(),
         text => match text.strip_prefix("say ") {
             Some(text) => Command::AddGuidance(Guidance { text: text.into() }).into(),
@@ -457,6 +458,7 @@ fn compact(event: &Event) -> String {
             let why = match &e.why {
                 KillCause::Timeout => "timeout",
                 KillCause::Silence => "silence",
+                KillCause::Hung => "hung",
                 KillCause::Guard(key) => key,
                 KillCause::Stop => "stop",
                 KillCause::Escalated => "escalated",
@@ -469,6 +471,7 @@ fn compact(event: &Event) -> String {
                 Outcome::Failed => "failed",
                 Outcome::TimedOut => "timed_out",
                 Outcome::Silent => "silent",
+                Outcome::Hung => "hung",
             };
             format!("{name} {} {outcome}", e.iteration)
         }
@@ -478,6 +481,9 @@ fn compact(event: &Event) -> String {
                 InterruptCause::Stop => "stop",
                 InterruptCause::Guard(key) => key,
                 InterruptCause::NotStarted => "not_started",
+                InterruptCause::Limit => "limit",
+                InterruptCause::Outage => "outage",
+                InterruptCause::Person => "person",
             };
             format!("{name} {} {why}", e.iteration)
         }
@@ -485,6 +491,8 @@ fn compact(event: &Event) -> String {
             let reason = match e.reason {
                 DelayReason::Delay => "delay",
                 DelayReason::Failure => "failure",
+                DelayReason::Limit => "limit",
+                DelayReason::Outage => "outage",
             };
             format!("{name} {reason} {}", duration::format(e.wait))
         }

@@ -201,7 +201,7 @@ fn a_list_of_runs() {
 fn every_event_as_a_line() {
     let mut script = Script::start(plan());
     script.says("Reading.").spends(0.05).works(41, 2, 0.12).hears("hello").fails(2, 3);
-    script.resumes(plan().limits).input(Command::PauseRun).input(Command::UnpauseRun);
+    script.resumes(plan().limits).input(Command::PauseRun).input(Command::UnpauseRun { now: false });
     let mut lines: Vec<String> = Vec::new();
     for record in script.records.iter().chain(&eventful().records[20..]).chain(&failing().records[5..]) {
         lines.push(event_line::render(record, &Style::plain()));

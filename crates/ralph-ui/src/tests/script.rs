@@ -13,7 +13,7 @@ use ralph_core::event::{
 };
 use ralph_core::ids::{RunId, Seq};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::plan::{AgentPlan, Limits, Pace, Plan, PromptVia, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Limits, Pace, Plan, SignalPlan, Task};
 use ralph_core::record::Record;
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
@@ -32,11 +32,11 @@ pub fn plan() -> Plan {
         source: None,
         task: Task::Text("make the tests pass".to_owned()),
         agent: AgentPlan {
-            program: "claude".to_owned(),
             args: vec!["-p".to_owned(), "--append".to_owned(), "be brief".to_owned()],
-            prompt: PromptVia::Stdin,
-            env: Default::default(),
+            ..AgentPlan::command("claude".to_owned())
         },
+        fallback: Vec::new(),
+        prices: Vec::new(),
         limits: Limits::default(),
         pace: Pace::default(),
         signals: SignalPlan::default(),
@@ -122,6 +122,8 @@ impl Script {
             leftovers: 0,
             usage: Usage::default(),
             cost_usd: None,
+            error: None,
+            failure: None,
         };
         change(&mut exited);
         self.input(Report::AgentExited(Box::new(exited)))
@@ -176,7 +178,7 @@ pub fn eventful() -> Script {
         .works(21, 2, 0.12);
     script.says("oops").fails(3, 7).pass(1).fire(TimerSlot::Wait);
     script.pass(2).input(Command::PauseRun).ends(10, |exited| exited.leftovers = 2);
-    script.pass(60).hears("use the\nnew API").input(Command::UnpauseRun);
+    script.pass(60).hears("use the\nnew API").input(Command::UnpauseRun { now: false });
     script.pass(7200).fire(TimerSlot::IterationTimeout).ends(3, |exited| exited.exit = Exit::Signal(15));
     script.pass(1).fire(TimerSlot::Wait);
     script

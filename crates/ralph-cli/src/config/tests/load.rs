@@ -15,7 +15,7 @@ fn from(loaded: &Loaded, path: &str) -> (String, String) {
 
 #[test]
 fn defaults_are_those_of_the_plan() {
-    let plan = yml("agent: ./agent.sh\nprompt: do it\n").ok().to_plan(None);
+    let plan = yml("agent: ./agent.sh\nprompt: do it\n").ok().to_plan(None, false).expect("a plan");
     assert_eq!(plan.limits, ralph_core::plan::Limits::default());
     assert_eq!(plan.pace, ralph_core::plan::Pace::default());
     assert!(!plan.once && plan.kill_leftovers);
@@ -130,7 +130,7 @@ fn a_ralph_orchestrator_file_keeps_working() {
                 completion_promise: \"LOOP_COMPLETE\"\n  max_iterations: 50\n  max_runtime_seconds: 7200\n  \
                 max_cost_usd: 10.0\n  max_consecutive_failures: 4\n";
     let workspace = Workspace::new(&[("ralph.yml", text), ("TASK.md", "do it")]);
-    let plan = workspace.ok().to_plan(None);
+    let plan = workspace.ok().to_plan(None, false).expect("a plan");
     assert_eq!(plan.limits.max_iterations, Some(50));
     assert_eq!(plan.limits.max_runtime, Some(7200 * SECOND));
     assert_eq!(plan.limits.max_cost_usd, Some(10.0));
@@ -142,10 +142,10 @@ fn a_ralph_orchestrator_file_keeps_working() {
 #[test]
 fn aliases_and_their_targets_meet_across_layers() {
     let loaded = event_loop("max_runtime: 1h").set("event_loop.max_runtime_seconds=60").ok();
-    assert_eq!(loaded.to_plan(None).limits.max_runtime, Some(60 * SECOND));
+    assert_eq!(loaded.to_plan(None, false).expect("a plan").limits.max_runtime, Some(60 * SECOND));
     assert_eq!(from(&loaded, "event_loop.max_runtime").1, "--set");
     let loaded = event_loop("max_cost: 2.5").ok();
-    assert_eq!(loaded.to_plan(None).limits.max_cost_usd, Some(2.5));
+    assert_eq!(loaded.to_plan(None, false).expect("a plan").limits.max_cost_usd, Some(2.5));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn limits_on_both_sides() {
 fn a_run_can_not_be_made_endless() {
     let ok = |lines: &str, enforceable: bool| {
         let mut workspace = event_loop(lines);
-        workspace.sources.cost_enforceable = if enforceable { |_| true } else { |_| false };
+        workspace.sources.cost_enforceable = if enforceable { |_, _| true } else { |_, _| false };
         workspace.load().is_ok()
     };
     assert!(ok("max_iterations: none", false));
@@ -224,7 +224,7 @@ fn flags_reach_their_settings() {
             flags.once = true;
         })
         .ok();
-    let plan = loaded.to_plan(Some("logs".into()));
+    let plan = loaded.to_plan(Some("logs".into()), false).expect("a plan");
     assert_eq!(plan.task, Task::Text("fix #5: it's broken".to_owned()));
     assert_eq!(plan.agent.args, ["b c"]);
     assert_eq!(plan.limits.max_iterations, Some(7));
@@ -374,7 +374,10 @@ fn errors_that_show_later_have_a_caret_too() {
 
 #[test]
 fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
-    let plan = event_loop("max_iterations: 3\nmax_runtime: 90s\ncompletion_promise: DONE").ok().to_plan(None);
+    let plan = event_loop("max_iterations: 3\nmax_runtime: 90s\ncompletion_promise: DONE")
+        .ok()
+        .to_plan(None, false)
+        .expect("a plan");
     let change = |sets: &[&str], flags: Flags| {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         change_limits(&plan, &sets, &flags, false)

@@ -68,7 +68,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 fn try_all(workspace: &Workspace, name: &str, bytes: &[u8]) {
     workspace.write(name, bytes);
     match workspace.load() {
-        Ok(loaded) => drop((loaded.settings(), loaded.to_plan(None))),
+        Ok(loaded) => drop((loaded.settings(), loaded.to_plan(None, false))),
         Err(error) => {
             assert!(!error.diagnostics().is_empty());
             let text = error.render(false);

@@ -107,12 +107,18 @@ impl Model {
             Event::RunResumed(resumed) => self.resumed(at, &resumed.limits),
             Event::StopRequested(request) => self.stop_request = Some(request.by),
             Event::PauseRequested {} => self.pause_requested = true,
-            Event::UnpauseRequested {} => self.pause_requested = false,
+            Event::UnpauseRequested { .. } => self.pause_requested = false,
             Event::GuidanceAdded(guidance) => {
                 self.guidance.push(guidance.text.clone());
                 self.guidance_added += 1;
             }
             Event::AgentSpawned(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
+            Event::ToolCalled(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
+            Event::ToolFinished(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
+            Event::AgentRetrying(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
+            Event::LimitHit(_) | Event::AgentSwitched(_) => {
+                return Err("no agent of this world has limits".into());
+            }
             Event::AgentText(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::UsageUpdated(e) => {
                 let attempt = self.attempt(e.iteration.0, e.attempt)?;
@@ -182,7 +188,7 @@ impl Model {
     }
 
     fn started(&mut self, at: Timestamp, started: &IterationStarted) -> Check {
-        let IterationStarted { iteration, attempt } = *started;
+        let IterationStarted { iteration, attempt, .. } = *started;
         ensure!(iteration.0 > self.finished, "iteration {iteration} is run again though it is finished");
         ensure!(iteration.0 == self.finished + 1, "iteration {iteration} after {} finished", self.finished);
         ensure!(attempt == self.attempts + 1, "attempt {attempt} after {}", self.attempts);
@@ -213,7 +219,7 @@ impl Model {
         let worked = at.since(running.started);
         let justified = match &kill.why {
             KillCause::Timeout => self.limits.iteration_timeout.is_some_and(|limit| worked >= limit),
-            KillCause::Silence => running.silent,
+            KillCause::Silence | KillCause::Hung => running.silent,
             KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
             KillCause::Stop => self.stop_request.is_some() && running.killed.is_none(),
             KillCause::Escalated => self.stop_request.is_some() && running.killed.is_some(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
-use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, PromptVia, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, SignalPlan, Task};
 
 use super::rng::Rng;
 
@@ -36,6 +36,7 @@ pub fn limits(rng: &mut Rng) -> Limits {
         iteration_timeout: maybe(rng, 2, |rng| millis(rng, 1, 8_000)),
         silence_timeout: maybe(rng, 3, |rng| millis(rng, 1, 4_000)),
         max_attempts: rng.between(1, 4) as u32,
+        ..Limits::default()
     }
 }
 
@@ -60,19 +61,17 @@ pub fn started(rng: &mut Rng) -> RunStarted {
             factor: 1.0 + rng.fraction() * 2.0,
             max: millis(rng, 0, 6_000),
         },
+        ..Pace::default()
     };
-    let agent = AgentPlan {
-        program: "agent".into(),
-        args: vec![],
-        prompt: PromptVia::Stdin,
-        env: Default::default(),
-    };
+    let agent = AgentPlan::command("agent");
     let plan = Plan {
         name: "sim".into(),
         workspace: "/w".into(),
         source: None,
         task: Task::Text("t".into()),
         agent,
+        fallback: Vec::new(),
+        prices: Vec::new(),
         limits: limits(rng),
         pace,
         signals: SignalPlan::default(),

@@ -210,7 +210,7 @@ impl<'a> Sim<'a> {
         match self.rng.below(8) {
             0 => Command::StopRun(StopRequest { how, by }),
             1 | 2 if !paused => Command::PauseRun,
-            1..=4 => Command::UnpauseRun,
+            1..=4 => Command::UnpauseRun { now: false },
             _ => Command::AddGuidance(Guidance { text: format!("hint {}", self.persons_left) }),
         }
     }

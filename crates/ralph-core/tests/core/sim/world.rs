@@ -130,8 +130,12 @@ impl World {
     fn silence(&self, agent: &Agent, spoke: Timestamp, next: Timestamp) -> Option<(Timestamp, Report)> {
         let quiet = agent.of.silence_timeout?;
         let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
-        (next > spoke.plus(quiet))
-            .then(|| (spoke.plus(quiet), Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet })))
+        (next > spoke.plus(quiet)).then(|| {
+            (
+                spoke.plus(quiet),
+                Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: false }),
+            )
+        })
     }
 
     pub fn kill(&mut self, now: Timestamp, grace: Duration, rng: &mut Rng) {
@@ -225,6 +229,8 @@ impl Agent {
             leftovers: rng.below(2) as u32,
             usage: Usage { input: rng.below(3), ..Usage::default() },
             cost_usd,
+            error: None,
+            failure: None,
         };
         let exit = exit.map(|exit| (born.plus(life), exit));
         Self { of, born, exit, says, ignores_term: rng.one_in(3), deadline: None }

@@ -1,0 +1,105 @@
+//! From the agent as a person writes it to the command line that is run.
+
+use ralph_agents::agent::{self, AgentDef, PromptInput, Turn};
+use ralph_agents::price;
+use ralph_core::plan::{AgentPlan, Price, PromptVia};
+
+use super::agent::{AgentSpec, CommandLine};
+
+/// The output format of a plain command.
+const TEXT: &str = "text";
+const COMMAND: &str = "command";
+
+impl AgentSpec {
+    /// The agent of a fallback, which is a command line.
+    pub fn of_line(line: &CommandLine) -> Option<Self> {
+        let (program, args) = line.words().split_first()?;
+        Some(Self { program: program.clone(), args: args.to_vec(), ..Self::default() })
+    }
+
+    /// What ralph knows of this agent: by its name, else by its program; any other program is a plain command.
+    pub fn known(&self) -> Result<&'static AgentDef, String> {
+        if let Some(name) = &self.name {
+            return agent::by_name(name).map_err(|error| error.to_string());
+        }
+        let by_name = agent::by_name(&self.program).ok().filter(|def| def.name != COMMAND);
+        Ok(by_name.or_else(|| agent::by_program(&self.program)).unwrap_or_else(any_command))
+    }
+
+    /// A known agent that a misspelt program may mean.
+    pub fn meant(&self) -> Option<&'static str> {
+        agent::by_name(&self.program).err()?.nearest
+    }
+
+    /// Whether a cost limit can be enforced: the agent reports its cost, or its tokens and their price is known.
+    pub fn cost_enforceable(&self, prices: &[Price]) -> bool {
+        let Ok(def) = self.reads_like() else { return false };
+        let priced = |model: &str| price::find(model, &price::of_user(prices)).is_some();
+        def.stream.cost || (def.stream.tokens && self.model.as_deref().is_some_and(priced))
+    }
+
+    /// The agent whose output this one's is like.
+    fn reads_like(&self) -> Result<&'static AgentDef, String> {
+        match &self.output {
+            Some(format) => agent::by_format(format).map_err(|error| error.to_string()),
+            None => self.known(),
+        }
+    }
+
+    pub fn to_plan(&self, is_root: bool) -> Result<AgentPlan, String> {
+        let def = self.known()?;
+        let output = self.reads_like()?.stream.format;
+        if def.name == COMMAND {
+            if self.model.is_some() {
+                return Err("a plain command has no option for a model; write it into the command".to_owned());
+            }
+            let prompt = self.prompt.clone().unwrap_or(PromptVia::Stdin);
+            let (args, env) = (self.args.clone(), self.env.clone());
+            let output = output.to_owned();
+            return Ok(AgentPlan { args, env, prompt, output, ..AgentPlan::command(&self.program) });
+        }
+        if self.prompt.is_some() {
+            return Err(format!("ralph knows how {} takes its prompt; leave `prompt` out", def.name));
+        }
+        let turn = Turn {
+            program: Some(self.program.clone()).filter(|program| program != def.name),
+            args: self.args.clone(),
+            model: self.model.clone(),
+            autonomous: self.autonomous,
+            partial: false,
+            is_root,
+        };
+        let spec = def.command(&turn).map_err(|error| error.to_string())?;
+        // The prompt is always the last argument, where it is one.
+        let args = spec.args.iter().filter_map(|arg| match arg {
+            agent::Arg::Text(text) => Some(text.clone()),
+            agent::Arg::Prompt | agent::Arg::PromptFile => None,
+        });
+        let mut env: std::collections::BTreeMap<String, String> = spec.env.iter().cloned().collect();
+        env.extend(self.env.clone());
+        Ok(AgentPlan {
+            name: def.name.to_owned(),
+            program: spec.program.clone(),
+            args: args.collect(),
+            prompt: match spec.prompt {
+                PromptInput::Stdin => PromptVia::Stdin,
+                PromptInput::Arg => PromptVia::Arg { flag: None },
+                PromptInput::File => PromptVia::File { flag: None },
+            },
+            env,
+            output: output.to_owned(),
+            bypass: spec.bypass.clone(),
+            model: self.model.clone(),
+        })
+    }
+}
+
+/// Whether the output shows the agent's work, so that silence means something.
+pub fn shows_work(plan: &AgentPlan) -> bool {
+    plan.output != TEXT
+}
+
+fn any_command() -> &'static AgentDef {
+    // The list always has it; the first one only satisfies the types.
+    agent::by_name(COMMAND).unwrap_or(&agent::AGENTS[0])
+}

@@ -1,0 +1,65 @@
+//! Why an agent failed, by what cures it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// A usage or rate limit: wait.
+    Limit,
+    /// Overloaded, server or network trouble: try again.
+    Outage,
+    /// Nobody is signed in, or the key is bad: a person must act.
+    SignIn,
+    /// No money or no plan: a person must act.
+    Billing,
+    ModelNotFound,
+    ContextTooLong,
+    Other,
+}
+
+impl FailureClass {
+    pub const ALL: [FailureClass; 7] = [
+        FailureClass::Limit,
+        FailureClass::Outage,
+        FailureClass::SignIn,
+        FailureClass::Billing,
+        FailureClass::ModelNotFound,
+        FailureClass::ContextTooLong,
+        FailureClass::Other,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureClass::Limit => "limit",
+            FailureClass::Outage => "outage",
+            FailureClass::SignIn => "sign_in",
+            FailureClass::Billing => "billing",
+            FailureClass::ModelNotFound => "model_not_found",
+            FailureClass::ContextTooLong => "context_too_long",
+            FailureClass::Other => "other",
+        }
+    }
+
+    /// What a person has to do before it is any use to try again; nothing where time or ralph can help.
+    pub fn needs_person(self) -> Option<&'static str> {
+        match self {
+            FailureClass::SignIn => Some("sign the agent in, then `ralph resume`"),
+            FailureClass::Billing => Some("see to the account's plan or credit, then `ralph resume`"),
+            FailureClass::ModelNotFound => Some("choose a model that the agent has"),
+            _ => None,
+        }
+    }
+}
+
+/// A failure that the agent's own output explains.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub class: FailureClass,
+    pub message: String,
+    /// Of a limit: when it ends, if the agent says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
+}

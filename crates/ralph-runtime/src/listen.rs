@@ -1,0 +1,181 @@
+//! Listens to an agent whose output is a stream that ralph can read: what it does, what it costs, how it ended.
+
+use std::collections::VecDeque;
+
+use jiff::tz::TimeZone;
+use ralph_agents::signal::{AgentSignal, ToolKind, ToolStatus};
+use ralph_agents::{Exit, Outcome, Parser, RunSummary, agent, failure, price, verdict};
+use ralph_core::failure::Failure;
+use ralph_core::marker::{self, Rules};
+use ralph_core::plan::{AgentPlan, Price};
+use ralph_core::time::Timestamp;
+use ralph_core::usage::Usage;
+
+use crate::output::{Heading, Heard, TEXT_BUDGET, TEXT_MAX};
+use crate::process::{Status, Stream};
+
+/// Tool calls of one attempt that are told; the log has the others.
+const MAX_CALLS: usize = 5000;
+/// Calls whose command is remembered until they end.
+const MAX_OPEN: usize = 64;
+const MAX_COMMAND: usize = 2000;
+
+/// The name of the only format that is no stream.
+const TEXT: &str = "text";
+
+pub(crate) struct StreamEars {
+    parser: Box<dyn Parser>,
+    summary: RunSummary,
+    rules: Rules,
+    /// The model that was asked for, where the stream does not say which one answers.
+    model: Option<String>,
+    prices: Vec<price::Price>,
+    signals: Vec<AgentSignal>,
+    told_text: usize,
+    told_calls: usize,
+    told_usage: (Usage, Option<f64>),
+    open: VecDeque<(String, Option<String>)>,
+}
+
+impl StreamEars {
+    /// Nothing for an agent that prints plain text.
+    pub(crate) fn of(plan: &AgentPlan, prices: &[Price], rules: &Rules) -> Option<Self> {
+        let def = agent::by_format(&plan.output).ok().filter(|def| def.stream.format != TEXT)?;
+        Some(Self {
+            parser: def.parser(),
+            summary: RunSummary::default(),
+            rules: rules.clone(),
+            model: plan.model.clone(),
+            prices: price::of_user(prices),
+            signals: Vec::new(),
+            told_text: 0,
+            told_calls: 0,
+            told_usage: (Usage::default(), None),
+            open: VecDeque::new(),
+        })
+    }
+
+    pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8], tell: &mut dyn FnMut(Heard)) {
+        let stream = match stream {
+            Stream::Stdout => ralph_agents::Stream::Stdout,
+            Stream::Stderr => ralph_agents::Stream::Stderr,
+        };
+        let mut signals = std::mem::take(&mut self.signals);
+        self.parser.push(stream, bytes, &mut signals);
+        self.heed(&mut signals, tell);
+        self.signals = signals;
+    }
+
+    fn heed(&mut self, signals: &mut Vec<AgentSignal>, tell: &mut dyn FnMut(Heard)) {
+        for signal in signals.drain(..) {
+            self.summary.observe(&signal);
+            self.tell(signal, tell);
+        }
+        let used = self.used();
+        // After its last word an agent's use is part of how it ended, and nothing is left that could be cut short.
+        if used != self.told_usage && self.summary.result.is_none() {
+            self.told_usage = used;
+            tell(Heard::Used { usage: used.0, cost_usd: used.1 });
+        }
+    }
+
+    fn tell(&mut self, signal: AgentSignal, tell: &mut dyn FnMut(Heard)) {
+        match signal {
+            AgentSignal::Text { text, delta: false }
+                if self.told_text < TEXT_BUDGET && !text.trim().is_empty() =>
+            {
+                let (shown, truncated) = cut(&text, TEXT_MAX);
+                self.told_text += shown.len();
+                tell(Heard::Said { text: shown.trim_end().to_owned(), truncated });
+            }
+            AgentSignal::ToolCall { id, kind, name, command, path } if self.told_calls < MAX_CALLS => {
+                self.told_calls += 1;
+                let command = command.map(|command| cut(&command, MAX_COMMAND).0.to_owned());
+                if self.open.len() == MAX_OPEN {
+                    self.open.pop_front();
+                }
+                self.open.push_back((id.clone(), command.clone()));
+                tell(Heard::ToolCalled { id, kind: kind_name(kind), name, command, path });
+            }
+            AgentSignal::ToolResult { id, status, exit_code, output } if self.told_calls < MAX_CALLS => {
+                let at = self.open.iter().position(|(open, _)| *open == id);
+                let command = at.and_then(|at| self.open.remove(at)).and_then(|(_, command)| command);
+                let ok = match status {
+                    ToolStatus::Ok => Some(true),
+                    ToolStatus::Failed => Some(false),
+                    ToolStatus::Unknown => None,
+                };
+                tell(Heard::ToolFinished { id, ok, command, exit_code, output });
+            }
+            AgentSignal::Retry { attempt, max, reason, .. } => {
+                tell(Heard::Retrying { tried: attempt, of: max, reason: cut(&reason, 500).0.to_owned() });
+            }
+            _ => {}
+        }
+    }
+
+    /// Tokens and money so far. The agent's own account comes before a price list.
+    fn used(&self) -> (Usage, Option<f64>) {
+        let usage = self.summary.totals.usage();
+        let by_price = || {
+            let model = self.summary.model.as_deref().or(self.model.as_deref())?;
+            Some(price::cost_usd(&usage?, price::find(model, &self.prices)?))
+        };
+        (usage.unwrap_or_default(), self.summary.totals.cost_usd().or_else(by_price))
+    }
+
+    pub(crate) fn activity(&self) -> (bool, bool) {
+        (!self.summary.open_tools.is_empty(), self.summary.result.is_some())
+    }
+
+    pub(crate) fn finish(mut self, exit: &Status, now: Timestamp, tell: &mut dyn FnMut(Heard)) -> Heading {
+        let mut signals = Vec::new();
+        self.parser.finish(&mut signals);
+        self.heed(&mut signals, tell);
+        let exit = match exit {
+            Status::Code(code) => Exit::Code(*code),
+            Status::Signal(signal) => Exit::Signal(*signal),
+            // Nothing ran, or nobody knows how it ended: what the stream said explains nothing.
+            Status::SpawnFailed { .. } | Status::GuardLost => return Heading::default(),
+        };
+        let error = match verdict(&self.summary, exit, false) {
+            Outcome::Ok => None,
+            Outcome::Failed { why } => Some(cut(&why.to_string(), MAX_COMMAND).0.to_owned()),
+        };
+        let found = self.summary.final_text().map(|text| marker::scan(text, &self.rules)).unwrap_or_default();
+        let (usage, cost_usd) = self.used();
+        let failure = error.as_ref().and_then(|_| self.failure(now));
+        Heading { found, bytes: 0, usage, cost_usd, error, failure }
+    }
+
+    fn failure(&self, now: Timestamp) -> Option<Failure> {
+        let at = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+        let found = failure::failure(&self.summary, at, &TimeZone::system())?;
+        let resets_at = found.resets_at.map(|at| Timestamp::from_millis(at.as_millisecond()));
+        Some(Failure {
+            class: found.class,
+            message: cut(&found.message, MAX_COMMAND).0.to_owned(),
+            resets_at,
+        })
+    }
+}
+
+fn kind_name(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Shell => "shell",
+        ToolKind::Write => "write",
+        ToolKind::Edit => "edit",
+        ToolKind::Read => "read",
+        ToolKind::Search => "search",
+        ToolKind::Other => "other",
+    }
+}
+
+/// At most so many bytes of a text, whole characters only; and whether something is missing.
+fn cut(text: &str, most: usize) -> (&str, bool) {
+    if text.len() <= most {
+        return (text, false);
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    (&text[..end], true)
+}
