@@ -120,9 +120,8 @@ impl Session {
         let sender = inbox.clone();
         signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let _server = Server::start(&run, inbox.clone())?;
-        let exe = process::guard_exe()?;
-        offer_ralph(&run, &exe)?;
-        let supervisor = Supervisor::new(exe, 1);
+        offer_ralph(&run)?;
+        let supervisor = Supervisor::new(process::guard_exe()?, 1);
         supervisor.prewarm();
 
         let now = clock::now();
@@ -168,9 +167,11 @@ fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, Sess
     })
 }
 
-/// Puts this program, under the name `ralph`, where the agent's PATH finds it.
-fn offer_ralph(run: &RunDir, exe: &Path) -> io::Result<()> {
-    let link = run.bin().join("ralph");
+/// Puts this program, under the name `ralph`, where the agent's PATH finds it. By its path: what starts the guards is a
+/// name that means another program in another process.
+fn offer_ralph(run: &RunDir) -> io::Result<()> {
+    let exe = std::env::current_exe()?;
+    let link = run.ralph();
     match std::fs::remove_file(&link) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

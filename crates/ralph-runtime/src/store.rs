@@ -166,6 +166,11 @@ impl RunDir {
         self.path.join("bin")
     }
 
+    /// This `ralph`, for the agent.
+    pub fn ralph(&self) -> PathBuf {
+        self.bin().join("ralph")
+    }
+
     /// Whether a process of ralph works on it now. Its lock on the journal dies with it.
     pub fn is_live(&self) -> bool {
         let Ok(file) = File::open(self.journal()) else { return false };
