@@ -67,6 +67,7 @@ enum Start {
 impl Session {
     /// Takes the workspace and makes a new run in it.
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
+        signals::survive_file_limit()?;
         let lock = lock_workspace(store, &plan.workspace)?;
         let run = store.create_run(clock::now())?;
         let storage = FileStorage::create(&run.path)?;
@@ -76,6 +77,7 @@ impl Session {
 
     /// Opens an old run to go on with it. `state` is where it stands.
     pub fn open(store: &Store, run: RunDir) -> Result<Self, SessionError> {
+        signals::survive_file_limit()?;
         let workspace = run.summary().map(|summary| summary.workspace);
         let workspace = workspace.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
         let lock = lock_workspace(store, &workspace)?;

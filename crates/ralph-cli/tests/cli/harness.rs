@@ -30,7 +30,6 @@ pub struct World {
 impl World {
     pub fn new() -> Self {
         let root = TempDir::new().expect("a folder");
-        // By its true name, as ralph shows it.
         let world = Self { root, files: Cell::new(0) };
         for dir in ["home", "config", "work", "files"] {
             fs::create_dir(world.path(dir)).expect("a folder");
@@ -38,7 +37,7 @@ impl World {
         world
     }
 
-    /// A path beside the workspace, where the agent of a test has no business either.
+    /// A path beside the workspace, by its true name.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.root.path().canonicalize().expect("the folder").join(name)
     }
@@ -203,6 +202,16 @@ impl World {
         entries.flatten().map(|entry| entry.path()).filter(|path| is_pid(path)).filter(ours).map(name).collect()
     }
 
+    /// Ends what a test let live, each by its id.
+    pub fn kill_survivors(&self) {
+        for line in self.survivors() {
+            let pid = line.split(' ').next().and_then(|path| path.rsplit('/').next());
+            if let Some(pid) = pid.and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+
     /// All of them are gone before long; they would sleep for two minutes.
     pub fn expect_no_survivors(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -210,6 +219,12 @@ impl World {
             assert!(Instant::now() < deadline, "still alive: {:#?}", self.survivors());
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.kill_survivors();
     }
 }
 

@@ -3,4 +3,17 @@
 
 mod harness;
 
+mod config;
+mod control;
+mod crash;
+mod disk;
+mod leftovers;
+mod locking;
+mod output;
+mod resume;
 mod run;
+mod show;
+mod signals;
+mod stop;
+mod terminal;
+mod workspace;
