@@ -9,7 +9,8 @@ fn a_misspelt_key_is_shown_with_its_place_and_the_nearest_one() {
     world.write("ralph.yml", &format!("agent: {agent}\nprompt: x\nevent_loop:\n  max_iteratoins: 5\n"));
     for args in [&["run"][..], &["check"], &["run", "--dry-run"], &["run", "-p", "x"]] {
         let done = world.ralph(args).expect(2);
-        for part in ["ralph.yml:4:3", "max_iteratoins: 5", "^^^^^^^^^^^^^^", "did you mean `max_iterations`?"] {
+        for part in ["ralph.yml:4:3", "max_iteratoins: 5", "^^^^^^^^^^^^^^", "did you mean `max_iterations`?"]
+        {
             assert!(done.stderr.contains(part), "{part} is not in\n{}", done.stderr);
         }
         assert!(!done.stderr.contains('\u{1b}') && done.stdout.is_empty());
@@ -33,7 +34,8 @@ fn mistakes_on_the_command_line_start_nothing() {
         (&["-q", "--json"], "--json"),
     ];
     for (args, part) in cases {
-        let base: &[&str] = if args[0] == "-f" { &["run", "-a", &agent] } else { &["run", "-p", "x", "-a", &agent] };
+        let base: &[&str] =
+            if args[0] == "-f" { &["run", "-a", &agent] } else { &["run", "-p", "x", "-a", &agent] };
         let done = world.ralph([base, args].concat()).expect(2);
         assert!(done.stderr.contains(part) && done.stdout.is_empty(), "{args:?}: {}", done.stderr);
     }
@@ -48,9 +50,16 @@ fn mistakes_on_the_command_line_start_nothing() {
 fn check_tells_good_from_bad_and_show_where_each_value_comes_from() {
     let world = World::new();
     let agent = world.agent("append runs.txt");
-    world.write("ralph.yml", &format!("agent: {agent}\nprompt: x\nevent_loop:\n  max_runtime: 30m\n  delay: 2s\n"));
+    world.write(
+        "ralph.yml",
+        &format!("agent: {agent}\nprompt: x\nevent_loop:\n  max_runtime: 30m\n  delay: 2s\n"),
+    );
     std::fs::create_dir(world.path("config/ralph")).expect("a folder");
-    std::fs::write(world.path("config/ralph/config.yml"), "event_loop:\n  delay: 9s\n  stop_on_error: true\n").expect("write");
+    std::fs::write(
+        world.path("config/ralph/config.yml"),
+        "event_loop:\n  delay: 9s\n  stop_on_error: true\n",
+    )
+    .expect("write");
     assert!(world.ralph(["check"]).expect(0).stdout.contains("ralph.yml is fine"));
     let shown = world.ralph(["check", "--show", "--set", "event_loop.max_iterations=3"]).expect(0).stdout;
     let line = |key: &str| {
@@ -80,7 +89,11 @@ fn check_tells_good_from_bad_and_show_where_each_value_comes_from() {
 fn a_dry_run_shows_the_plan_and_the_prompt_and_starts_nothing() {
     let world = World::new();
     let done = world.run("append runs.txt", &["-n", "7", "--dry-run"]).expect(0);
-    assert!(done.stdout.contains("\"max_iterations\": 7") && done.stdout.contains("the task"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains("\"max_iterations\": 7") && done.stdout.contains("the task"),
+        "{}",
+        done.stdout
+    );
     assert!(done.stdout.contains("COMPLETE"), "the rules are shown too");
     assert!(!world.state().exists() && !world.work("runs.txt").exists());
 }

@@ -83,7 +83,10 @@ fn guidance_of_an_iteration_that_was_cut_short_is_not_lost() {
     assert_eq!(events.of("guidance.delivered").len(), 0);
 
     let world = World::new();
-    let live = world.start_run("on 2: save-prompt got-%a\non 1: wait-for go\non 2: say up\non 2: attempt 1: sleep 120s", &["-n", "2"]);
+    let live = world.start_run(
+        "on 2: save-prompt got-%a\non 1: wait-for go\non 2: say up\non 2: attempt 1: sleep 120s",
+        &["-n", "2"],
+    );
     world.wait_for("agent.spawned", 1);
     world.ralph(["say", "do not forget"]).expect(0);
     world.write("go", "");

@@ -8,7 +8,19 @@ fn a_journal_that_can_not_grow_ends_the_run_and_it_goes_on_when_there_is_room() 
     let agent = world.agent("append ../runs.txt\nflood 30000 lines\nsay done with %i");
     let mut limited = world.command("sh");
     // Blocks of 512 bytes: room for the start and for some iterations.
-    limited.args(["-c", "ulimit -f 300; exec \"$@\"", "sh", RALPH, "run", "-p", "x", "-a", &agent, "-n", "60"]);
+    limited.args([
+        "-c",
+        "ulimit -f 300; exec \"$@\"",
+        "sh",
+        RALPH,
+        "run",
+        "-p",
+        "x",
+        "-a",
+        &agent,
+        "-n",
+        "60",
+    ]);
     let done = world.spawn(limited).wait().expect(1);
     let said = format!("{}{}", done.stdout, done.stderr);
     assert!(said.contains("can not write the journal") && said.contains("File too large"), "{said}");
@@ -23,7 +35,8 @@ fn a_journal_that_can_not_grow_ends_the_run_and_it_goes_on_when_there_is_room() 
     world.verify();
     // No attempt ran twice, and only the one that was cut short has a second.
     let runs = read(&world.path("runs.txt"));
-    let attempts: Vec<&str> = runs.lines().filter_map(|line| line.rsplit_once(' ')).map(|(head, _)| head).collect();
+    let attempts: Vec<&str> =
+        runs.lines().filter_map(|line| line.rsplit_once(' ')).map(|(head, _)| head).collect();
     let mut unique = attempts.clone();
     unique.sort_unstable();
     unique.dedup();

@@ -176,7 +176,10 @@ impl World {
     pub fn stopped(&self) -> (String, i64) {
         let events = self.events();
         let stopped = events.last("run.stopped");
-        (stopped["reason"].as_str().expect("a reason").to_owned(), stopped["exit_code"].as_i64().expect("a code"))
+        (
+            stopped["reason"].as_str().expect("a reason").to_owned(),
+            stopped["exit_code"].as_i64().expect("a code"),
+        )
     }
 
     pub fn verify(&self) {
@@ -199,7 +202,13 @@ impl World {
             let line = fs::read(path.join("cmdline")).unwrap_or_default();
             format!("{} {}", path.display(), String::from_utf8_lossy(&line).replace('\0', " "))
         };
-        entries.flatten().map(|entry| entry.path()).filter(|path| is_pid(path)).filter(ours).map(name).collect()
+        entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| is_pid(path))
+            .filter(ours)
+            .map(name)
+            .collect()
     }
 
     /// Ends what a test let live, each by its id.

@@ -9,16 +9,29 @@ fn piped_output_has_no_escapes() {
     assert!(!done.stdout.contains('\u{1b}') && done.stderr.is_empty(), "{done:?}");
     for args in [&["list"][..], &["list", "--all"], &["status"], &["explain"], &["events"], &["replay"]] {
         let done = world.ralph(args).expect(0);
-        assert!(!done.stdout.is_empty() && !done.stdout.contains('\u{1b}') && done.stderr.is_empty(), "{done:?}");
+        assert!(
+            !done.stdout.is_empty() && !done.stdout.contains('\u{1b}') && done.stderr.is_empty(),
+            "{done:?}"
+        );
     }
 }
 
 #[test]
 fn the_screen_tells_the_story_and_ends_with_the_next_command() {
     let world = World::new();
-    let done = world.run("say hello\nwrite file-%i x\non 2: exit 1", &[&["-n", "2"], &NO_BACKOFF[..]].concat()).expect(3);
+    let done = world
+        .run("say hello\nwrite file-%i x\non 2: exit 1", &[&["-n", "2"], &NO_BACKOFF[..]].concat())
+        .expect(3);
     let id = world.run_id();
-    for part in ["#1 ok", "1 file changed", "#2 failed", "exit code 1", "limit reached", "max_iterations", "2 iterations, 1 failed"] {
+    for part in [
+        "#1 ok",
+        "1 file changed",
+        "#2 failed",
+        "exit code 1",
+        "limit reached",
+        "max_iterations",
+        "2 iterations, 1 failed",
+    ] {
         assert!(done.stdout.contains(part), "{part} is not in\n{}", done.stdout);
     }
     assert!(done.stdout.contains(&format!("ralph resume {id} -n ")), "{}", done.stdout);
@@ -32,7 +45,9 @@ fn the_screen_tells_the_story_and_ends_with_the_next_command() {
 #[test]
 fn json_prints_the_events_and_nothing_else() {
     let world = World::new();
-    let done = world.run("say hi\nerr there\non 2: exit 1", &[&["-n", "2", "--json"], &NO_BACKOFF[..]].concat()).expect(3);
+    let done = world
+        .run("say hi\nerr there\non 2: exit 1", &[&["-n", "2", "--json"], &NO_BACKOFF[..]].concat())
+        .expect(3);
     assert_eq!(done.stderr, "");
     assert_eq!(done.stdout, world.ralph(["events", "--json"]).expect(0).stdout);
     let resumed = world.ralph(["resume", "-n", "3", "--json"]).expect(3);
@@ -97,7 +112,9 @@ fn a_flood_is_counted_to_the_byte_and_its_ends_are_kept() {
 #[test]
 fn one_endless_line_and_noise_are_counted_too() {
     let world = World::new();
-    for (flood, size) in [("3000001 line", 3_000_001), ("3000007 random", 3_000_007), ("2000003 lines stderr", 2_000_003)] {
+    for (flood, size) in
+        [("3000001 line", 3_000_001), ("3000007 random", 3_000_007), ("2000003 lines stderr", 2_000_003)]
+    {
         world.run(&format!("flood {flood}"), &["--once"]).expect(0);
         assert_eq!(world.events().last("agent.exited")["output_bytes"], size);
         world.verify();

@@ -48,7 +48,11 @@ fn a_complete_run_says_so_and_nothing_is_done() {
     world.run("append runs.txt\nsay <ralph>COMPLETE</ralph>", &[]).expect(0);
     let before = fs::read(world.journal()).expect("the journal");
     let done = world.ralph(["resume", "-n", "50"]).expect(0);
-    assert!(done.stdout.contains(&world.run_id()) && done.stdout.contains("nothing to resume"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains(&world.run_id()) && done.stdout.contains("nothing to resume"),
+        "{}",
+        done.stdout
+    );
     assert_eq!(fs::read(world.journal()).expect("the journal"), before);
     assert_eq!(world.read("runs.txt").lines().count(), 1);
 }

@@ -24,7 +24,10 @@ fn list_shows_the_runs_of_this_workspace_or_of_all() {
     assert_eq!(pick(&all, "reason"), ["once", "complete", "max_iterations"]);
     assert_eq!(pick(&all, "kind"), ["failed", "done", "limit"]);
     let text = world.ralph(["list", "--all"]).expect(0).stdout;
-    assert!(text.contains("WORKSPACE") && text.contains(&world.path("other").display().to_string()), "{text}");
+    assert!(
+        text.contains("WORKSPACE") && text.contains(&world.path("other").display().to_string()),
+        "{text}"
+    );
 }
 
 #[test]
@@ -35,7 +38,10 @@ fn a_run_that_was_killed_is_listed_as_crashed_and_a_live_one_as_running() {
     let state = || world.ralph(["list", "--json"]).expect(0).json()[0]["state"].clone();
     assert_eq!(state(), "running");
     let status = world.ralph(["status", "--json"]).expect(0).json();
-    assert_eq!((&status["state"], &status["iteration"], &status["said"]), (&json!("running"), &json!(1), &json!("up")));
+    assert_eq!(
+        (&status["state"], &status["iteration"], &status["said"]),
+        (&json!("running"), &json!(1), &json!("up"))
+    );
     live.kill();
     assert_eq!(state(), "crashed");
     let text = world.ralph(["status"]).expect(0).stdout;
@@ -49,8 +55,11 @@ fn a_run_is_found_by_the_beginning_of_its_name() {
     for _ in 0..2 {
         world.run("say hi", &["--once"]).expect(0);
     }
-    let ids: Vec<String> =
-        world.run_dirs().iter().map(|dir| dir.file_name().expect("a name").to_string_lossy().into_owned()).collect();
+    let ids: Vec<String> = world
+        .run_dirs()
+        .iter()
+        .map(|dir| dir.file_name().expect("a name").to_string_lossy().into_owned())
+        .collect();
     let shown = |args: &[&str]| world.ralph(args).expect(0).json()["run"].as_str().expect("a run").to_owned();
     for id in &ids {
         assert_eq!(&shown(&["status", id, "--json"]), id);
@@ -83,7 +92,8 @@ fn events_as_json_are_the_journal_without_its_checksums() {
 fn events_are_filtered_by_type_iteration_and_place() {
     let world = World::new();
     world.run("say hi \"iteration\":2 there", &["-n", "12"]).expect(3);
-    let get = |args: &[&str]| Events(world.ralph([&["events", "--json"], args].concat()).expect(0).json_lines());
+    let get =
+        |args: &[&str]| Events(world.ralph([&["events", "--json"], args].concat()).expect(0).json_lines());
     assert_eq!(get(&["--type", "iteration.finished"]).finished().len(), 12);
     let kinds = get(&["--type", "iteration.*", "--type", "run.stopped"]);
     assert!(kinds.0.iter().all(|e| e["type"] == "run.stopped" || e["iteration"].is_u64()));
@@ -126,7 +136,10 @@ fn logs_are_what_the_agent_printed() {
     assert!(logs(&["-i", "1"]).contains("out 1\n"));
     let all = logs(&["--all"]);
     for i in 1..=3 {
-        assert!(all.contains(&format!("--- iteration {i}, attempt 1 ---\n")) && all.contains(&format!("out {i}\n")));
+        assert!(
+            all.contains(&format!("--- iteration {i}, attempt 1 ---\n"))
+                && all.contains(&format!("out {i}\n"))
+        );
     }
     assert!(world.ralph(["logs", "-i", "9"]).expect(2).stderr.contains("no iteration 9"));
 }
@@ -151,7 +164,10 @@ fn explain_names_the_guard_that_ended_the_run() {
     let guards = json["guards"].as_array().expect("guards");
     let ended: Vec<&Value> = guards.iter().filter(|guard| guard["ended_the_run"] == true).collect();
     assert_eq!(ended.len(), 1);
-    assert_eq!((&ended[0]["key"], &ended[0]["used"], &ended[0]["limit"]), (&json!("max_iterations"), &json!(2.0), &json!(2.0)));
+    assert_eq!(
+        (&ended[0]["key"], &ended[0]["used"], &ended[0]["limit"]),
+        (&json!("max_iterations"), &json!(2.0), &json!(2.0))
+    );
     assert!(!json["evidence"].as_array().expect("evidence").is_empty());
     assert!(json["off"].as_array().expect("a list").contains(&json!("max_cost")));
 }
@@ -161,12 +177,16 @@ fn a_replay_looks_like_the_run_did() {
     let world = World::new();
     let live = world.run("say hi\non 2: exit 3", &[&["-n", "3", "-v"], &NO_BACKOFF[..]].concat()).expect(3);
     assert_eq!(world.ralph(["replay", "-v"]).expect(0).stdout, live.stdout);
-    assert_eq!(world.ralph(["replay", "--json"]).expect(0).stdout, world.ralph(["events", "--json"]).expect(0).stdout);
+    assert_eq!(
+        world.ralph(["replay", "--json"]).expect(0).stdout,
+        world.ralph(["events", "--json"]).expect(0).stdout
+    );
     let done = world.ralph(["replay", "--verify"]).expect(0);
     assert!(done.stdout.contains("all as recorded"), "{}", done.stdout);
     // A decision that does not follow from what came before is found, whatever its checksum.
     let journal = read(&world.journal());
-    fs::write(world.journal(), journal.replace("\"outcome\":\"failed\"", "\"outcome\":\"ok\"")).expect("write");
+    fs::write(world.journal(), journal.replace("\"outcome\":\"failed\"", "\"outcome\":\"ok\""))
+        .expect("write");
     let done = world.ralph(["replay", "--verify"]).expect(1);
     assert!(done.stderr.contains("differs") && done.stderr.contains("iteration.finished"), "{}", done.stderr);
 }
@@ -180,7 +200,13 @@ fn clean_keeps_the_newest_and_the_living() {
     let ids = world.run_dirs();
     let _live = world.start_run("say up\nsleep 120s", &[]);
     world.wait_until("the live run", |events| events.0.len() == 4 && world.run_dirs().len() == 4);
-    assert!(world.ralph(["clean", "--keep", "1", "--dry-run"]).expect(0).stdout.contains("2 runs would be removed"));
+    assert!(
+        world
+            .ralph(["clean", "--keep", "1", "--dry-run"])
+            .expect(0)
+            .stdout
+            .contains("2 runs would be removed")
+    );
     assert_eq!(world.run_dirs().len(), 4);
     assert!(world.ralph(["clean", "--keep", "1"]).expect(0).stdout.contains("2 runs removed"));
     assert_eq!(world.run_dirs()[0], ids[2]);

@@ -10,7 +10,10 @@ fn ends(world: &World, done: Done, reason: &str, code: i32) -> Events {
     done.expect(code);
     let events = world.events();
     let stopped = events.last("run.stopped");
-    assert_eq!((stopped["reason"].as_str(), stopped["exit_code"].as_i64()), (Some(reason), Some(code.into())));
+    assert_eq!(
+        (stopped["reason"].as_str(), stopped["exit_code"].as_i64()),
+        (Some(reason), Some(code.into()))
+    );
     world.verify();
     world.expect_no_survivors();
     events
@@ -131,7 +134,10 @@ fn an_iteration_that_takes_too_long_is_killed_and_has_failed() {
 #[test]
 fn an_agent_that_ignores_term_is_killed_all_the_same() {
     let world = World::new();
-    let done = world.run("ignore-term\nspawn-child\ndaemon\nsay <ralph>COMPLETE</ralph>\nsleep 120s", &["-t", "500ms", "-s"]);
+    let done = world.run(
+        "ignore-term\nspawn-child\ndaemon\nsay <ralph>COMPLETE</ralph>\nsleep 120s",
+        &["-t", "500ms", "-s"],
+    );
     let events = ends(&world, done, "stop_on_error", 1);
     assert_eq!(events.fields("iteration.finished", "outcome"), ["timed_out"]);
     assert_eq!(events.last("agent.exited")["exit"], json!({ "signal": 9 }));

@@ -36,9 +36,9 @@ fn on_a_terminal(world: &World, env: &[(&str, &str)]) -> String {
 
 /// Whether there is an escape that sets a colour or a weight.
 fn has_style(text: &str) -> bool {
-    text.split("\u{1b}[").skip(1).any(|part| {
-        part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m')
-    })
+    text.split("\u{1b}[")
+        .skip(1)
+        .any(|part| part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
 }
 
 #[test]

@@ -5,12 +5,9 @@ use crate::harness::*;
 #[test]
 fn an_agent_that_cleans_everything_away_loses_nothing() {
     let world = World::new();
-    world.spawn({
-        let mut git = world.command("git");
-        git.args(["init", "-q"]);
-        git
-    });
-    wait_until("git init", || world.work(".git/HEAD").exists());
+    let mut git = world.command("git");
+    git.args(["init", "-q"]);
+    world.spawn(git).wait().expect(0);
     world.write("notes.txt", "gone soon");
     world.write(".gitignore", "*.log\n");
     world.write("old.log", "gone soon");
