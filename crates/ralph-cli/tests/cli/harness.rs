@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 pub use rustix::process::Signal;
-use rustix::process::{Pid, kill_process};
+use rustix::process::{Pid, kill_process, kill_process_group};
 pub use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -75,7 +75,8 @@ impl World {
     /// Any program in this world.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        command.env_clear().current_dir(self.path("work")).stdin(Stdio::null());
+        // A process group of its own, as a shell gives to what it starts.
+        command.env_clear().current_dir(self.path("work")).stdin(Stdio::null()).process_group(0);
         command
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.path("home"))
@@ -320,9 +321,17 @@ pub struct Live {
 }
 
 impl Live {
+    fn pid(&self) -> Pid {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a pid")
+    }
+
     pub fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a pid");
-        kill_process(pid, signal).expect("a live process");
+        kill_process(self.pid(), signal).expect("a live process");
+    }
+
+    /// Ctrl-C as a terminal sends it: to all of the process group.
+    pub fn ctrl_c(&self) {
+        kill_process_group(self.pid(), Signal::INT).expect("a live group");
     }
 
     pub fn has_ended(&mut self) -> bool {

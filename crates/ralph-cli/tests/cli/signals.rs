@@ -10,7 +10,7 @@ fn the_first_ctrl_c_lets_the_iteration_finish() {
     let world = World::new();
     let mut live = world.start_run(SCRIPT, &[]);
     world.wait_for("agent.text", 1);
-    live.signal(Signal::INT);
+    live.ctrl_c();
     let events = world.wait_for("stop.requested", 1);
     assert_eq!(events.last("stop.requested")["how"], "after_iteration");
     assert!(!live.has_ended());
@@ -30,9 +30,9 @@ fn the_second_ctrl_c_kills_it() {
     let world = World::new();
     let live = world.start_run(&format!("ignore-term\n{SCRIPT}"), &["-n", "1"]);
     world.wait_for("agent.text", 1);
-    live.signal(Signal::INT);
+    live.ctrl_c();
     world.wait_for("stop.requested", 1);
-    live.signal(Signal::INT);
+    live.ctrl_c();
     live.wait().expect(130);
     was_interrupted_and_runs_again(&world);
 }
@@ -80,7 +80,7 @@ fn ctrl_c_ends_a_wait_at_once() {
     let world = World::new();
     let live = world.start_run("say hi", &["-d", "1h"]);
     world.wait_for("delay.started", 1);
-    live.signal(Signal::INT);
+    live.ctrl_c();
     live.wait().expect(130);
     assert_eq!(world.events().finished(), [1]);
 }
