@@ -75,6 +75,22 @@ fn limits_may_be_raised() {
 }
 
 #[test]
+fn a_resume_takes_the_plan_from_the_journal_and_the_body_from_disk() {
+    let world = World::new();
+    let agent = world.agent("save-prompt got-%i");
+    let write = |settings: &str, body: &str| {
+        world.write("RALPH.md", &format!("---\nagent: {agent}\nevent_loop:\n  {settings}\n---\n{body}\n"))
+    };
+    write("max_iterations: 1", "the first text");
+    world.ralph(["run"]).expect(3);
+    write("max_iterations: 9", "a better text");
+    world.ralph(["resume"]).expect(3);
+    assert_eq!(world.events().finished(), [1]);
+    world.ralph(["resume", "-n", "2"]).expect(3);
+    assert_eq!((world.read("got-1"), world.read("got-2")), ("the first text".into(), "a better text".into()));
+}
+
+#[test]
 fn a_run_is_resumed_from_anywhere_by_its_name() {
     let world = World::new();
     world.run("append runs.txt", &["-n", "1"]).expect(3);

@@ -44,6 +44,8 @@ fn a_run_that_was_killed_is_listed_as_crashed_and_a_live_one_as_running() {
     );
     live.kill();
     assert_eq!(state(), "crashed");
+    // Nothing more will come of it.
+    assert!(world.ralph(["events", "--follow"]).expect(0).stdout.contains("agent.text"));
     let text = world.ralph(["status"]).expect(0).stdout;
     assert!(text.contains(&format!("ralph resume {}", world.run_id())), "{text}");
     assert!(world.ralph(["explain"]).expect(0).stdout.contains("crashed"));

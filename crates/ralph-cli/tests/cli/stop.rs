@@ -21,9 +21,15 @@ fn ends(world: &World, done: Done, reason: &str, code: i32) -> Events {
 
 #[test]
 fn complete_on_a_line_of_its_own() {
-    for line in ["<ralph>COMPLETE</ralph>", "  <RALPH>complete</Ralph>  "] {
+    let lines = [
+        "say <ralph>COMPLETE</ralph>",
+        "say   <RALPH>complete</Ralph>  ",
+        "sh printf '<ralph>COMPLETE</ralph>'",
+        "sh printf 'all good\\r\\n<ralph>COMPLETE</ralph>\\r\\n'",
+    ];
+    for line in lines {
         let world = World::new();
-        let done = world.run(&format!("on 1: say not yet\non 2: say {line}\non 3: write never.txt"), &[]);
+        let done = world.run(&format!("on 1: say not yet\non 2: {line}\non 3: write never.txt"), &[]);
         let events = ends(&world, done, "complete", 0);
         assert_eq!(events.finished(), [1, 2]);
         assert!(!world.work("never.txt").exists());
@@ -177,6 +183,20 @@ fn an_agent_that_vanishes_needs_a_person_and_the_run_can_go_on() {
     symlink(FAKE_AGENT, world.work("tool")).expect("link");
     let events = ends(&world, world.ralph(["resume"]), "max_iterations", 3);
     assert_eq!(events.finished(), [1, 2, 3]);
+}
+
+#[test]
+fn a_script_without_its_interpreter_is_told_as_such() {
+    let world = World::new();
+    world.write("agent.sh", "#!/no/such/interpreter\n");
+    let mut chmod = world.command("chmod");
+    chmod.args(["+x", "agent.sh"]);
+    world.spawn(chmod).wait().expect(0);
+    let done = world.ralph(["run", "-p", "x", "-a", "./agent.sh"]);
+    assert!(done.stdout.contains("interpreter"), "{}", done.stdout);
+    ends(&world, done, "agent_missing", 4);
+    world.write("agent.sh", "#!/bin/sh\necho '<ralph>COMPLETE</ralph>'\n");
+    ends(&world, world.ralph(["resume"]), "complete", 0);
 }
 
 #[test]

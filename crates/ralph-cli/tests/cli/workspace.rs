@@ -23,6 +23,35 @@ fn an_agent_that_cleans_everything_away_loses_nothing() {
 }
 
 #[test]
+fn an_agent_that_removes_the_workspace_itself_ends_the_run_and_not_its_record() {
+    let world = World::new();
+    let done = world.run("on 1: sh rm -rf \"$RALPH_WORKSPACE\"\nsay hi", &["-n", "3"]).expect(1);
+    assert!(done.stdout.contains("the working directory"), "{}", done.stdout);
+    std::fs::create_dir(world.path("work")).expect("a folder");
+    world.ralph(["resume"]).expect(3);
+    assert_eq!(world.events().finished(), [1, 2, 3]);
+    world.verify();
+}
+
+#[test]
+fn without_a_state_dir_the_state_is_where_xdg_says() {
+    let world = World::new();
+    let agent = world.agent("say hi");
+    let run_without = |names: &[&str]| {
+        let mut command = world.command(RALPH);
+        for name in names {
+            command.env_remove(name);
+        }
+        command.args(["run", "-p", "x", "-a", &agent, "--once"]);
+        world.spawn(command).wait().expect(0);
+    };
+    run_without(&["RALPH_STATE_DIR"]);
+    assert!(!world.state().exists() && world.path("xdg-state/ralph/runs").is_dir());
+    run_without(&["RALPH_STATE_DIR", "XDG_STATE_HOME"]);
+    assert!(world.path("home/.local/state/ralph/runs").is_dir());
+}
+
+#[test]
 fn the_state_is_private_and_outside_the_workspace() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
