@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -143,14 +143,13 @@ impl Attempt {
 
     fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
         let Shared { plan, run, .. } = &*self.shared;
-        let ralph = process::guard_exe().ok().map(PathBuf::into_os_string);
         let own: [(&str, Option<OsString>); 6] = [
             ("PATH", Some(path)),
             ("RALPH_RUN_ID", Some(run.id.0.clone().into())),
             ("RALPH_ITERATION", Some(self.spawn.iteration.to_string().into())),
             ("RALPH_ATTEMPT", Some(self.spawn.attempt.to_string().into())),
             ("RALPH_WORKSPACE", Some(plan.workspace.clone().into_os_string())),
-            ("RALPH_BIN", ralph),
+            ("RALPH_BIN", Some(run.ralph().into_os_string())),
         ];
         let own = own.into_iter().map(|(key, value)| (OsString::from(key), value));
         let users = self.agent().env.iter().map(|(key, value)| (key.into(), Some(value.into())));

@@ -67,6 +67,7 @@ enum Start {
 impl Session {
     /// Takes the workspace and makes a new run in it.
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
+        signals::survive_file_limit()?;
         let lock = lock_workspace(store, &plan.workspace)?;
         let run = store.create_run(clock::now())?;
         let storage = FileStorage::create(&run.path)?;
@@ -76,6 +77,7 @@ impl Session {
 
     /// Opens an old run to go on with it. `state` is where it stands.
     pub fn open(store: &Store, run: RunDir) -> Result<Self, SessionError> {
+        signals::survive_file_limit()?;
         let workspace = run.summary().map(|summary| summary.workspace);
         let workspace = workspace.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
         let lock = lock_workspace(store, &workspace)?;
@@ -121,9 +123,8 @@ impl Session {
         let sender = inbox.clone();
         signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let _server = Server::start(&run, inbox.clone())?;
-        let exe = process::guard_exe()?;
-        offer_ralph(&run, &exe)?;
-        let supervisor = Supervisor::new(exe, 1);
+        offer_ralph(&run)?;
+        let supervisor = Supervisor::new(process::guard_exe()?, 1);
         supervisor.prewarm();
 
         let now = clock::now();
@@ -169,9 +170,11 @@ fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, Sess
     })
 }
 
-/// Puts this program, under the name `ralph`, where the agent's PATH finds it.
-fn offer_ralph(run: &RunDir, exe: &Path) -> io::Result<()> {
-    let link = run.bin().join("ralph");
+/// Puts this program, under the name `ralph`, where the agent's PATH finds it. By its path: what starts the guards is a
+/// name that means another program in another process.
+fn offer_ralph(run: &RunDir) -> io::Result<()> {
+    let exe = std::env::current_exe()?;
+    let link = run.ralph();
     match std::fs::remove_file(&link) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,11 +1,13 @@
 //! Signals to ralph itself, as commands to the engine.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ralph_core::event::{StopHow, StopRequest};
 use ralph_core::input::Command;
 use ralph_core::stop::Interrupt;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// First Ctrl-C: let the iteration finish. Second: end it now. TERM and HUP: end it, politely but soon.
@@ -25,4 +27,10 @@ pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// A file that may not grow any more is an error of the write, as a full disk is, and not the end of ralph. A handler, not
+/// SIG_IGN: the agent must not inherit it.
+pub fn survive_file_limit() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }

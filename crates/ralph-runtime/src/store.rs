@@ -80,7 +80,7 @@ impl Store {
         self.root.join("runs")
     }
 
-    /// Makes the folder of a new run. Its name begins with the time, so runs sort by their start.
+    /// Makes the folder of a new run. Its name begins with the time to the millisecond, so runs sort by their start.
     pub fn create_run(&self, now: Timestamp) -> Result<RunDir, StoreError> {
         let runs = self.runs_dir();
         let io = |path: &Path| {
@@ -89,7 +89,7 @@ impl Store {
         };
         DirBuilder::new().recursive(true).mode(0o700).create(&runs).map_err(io(&runs))?;
         loop {
-            let id = RunId(format!("{}-{:04x}", compact(now), RandomState::new().hash_one(0) & 0xffff));
+            let id = new_id(now, RandomState::new().hash_one(0));
             let path = runs.join(&id.0);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
@@ -164,6 +164,11 @@ impl RunDir {
     /// A folder with nothing but this `ralph` in it, for the agent's PATH.
     pub fn bin(&self) -> PathBuf {
         self.path.join("bin")
+    }
+
+    /// This `ralph`, for the agent.
+    pub fn ralph(&self) -> PathBuf {
+        self.bin().join("ralph")
     }
 
     /// Whether a process of ralph works on it now. Its lock on the journal dies with it.
@@ -245,9 +250,30 @@ fn parse(line: &[u8]) -> Option<Record> {
     serde_json::from_str(&json_of(line)?).ok()
 }
 
+/// `20260118-100000-1ec0a7`: ten bits of milliseconds and fourteen of chance behind the second.
+fn new_id(now: Timestamp, chance: u64) -> RunId {
+    let millis = now.as_millis().rem_euclid(1000) as u64;
+    RunId(format!("{}-{:06x}", compact(now), millis << 14 | chance & 0x3fff))
+}
+
 /// `20260118-100000`
 fn compact(at: Timestamp) -> String {
     let text = at.to_string();
     let digits = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default().replace([':', '-'], "");
     format!("{}-{}", digits(0..10), digits(11..19))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_the_millisecond_of_the_start_whatever_chance_adds() {
+        let id = |millis, chance| new_id(Timestamp::from_millis(millis), chance).0;
+        assert_eq!(id(1_768_730_400_123, u64::MAX), "20260118-100000-1effff");
+        let starts = [0, 1, 998, 999, 1000, 1_768_730_400_000];
+        for pair in starts.windows(2) {
+            assert!(id(pair[0], u64::MAX) < id(pair[1], 0), "{pair:?}");
+        }
+    }
 }

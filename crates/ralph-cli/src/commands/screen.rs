@@ -6,7 +6,8 @@ use std::time::Duration;
 use ralph_core::record::Record;
 use ralph_core::view::View;
 use ralph_ui::{
-    JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity, terminal_width,
+    JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity, terminal_can_redraw,
+    terminal_width,
 };
 
 use crate::args::ScreenArgs;
@@ -24,12 +25,12 @@ fn options(args: &ScreenArgs, view: View) -> ScreenOptions {
     ScreenOptions { verbosity, view, ..ScreenOptions::new(style()) }
 }
 
-/// The screen of a live run: JSON if asked for, a live line on a terminal, else plain lines.
+/// The screen of a live run: JSON if asked for, a live line on a terminal that can redraw it, else plain lines.
 pub fn open(args: &ScreenArgs, view: View) -> io::Result<RunScreen> {
     let out = Box::new(io::stdout());
     let screen: Box<dyn Screen> = if args.json {
         Box::new(JsonScreen::new(out))
-    } else if io::stdout().is_terminal() {
+    } else if terminal_can_redraw(io::stdout().is_terminal(), |name| std::env::var_os(name)) {
         Box::new(LiveScreen::new(out, options(args, view), terminal_width))
     } else {
         Box::new(PlainScreen::new(out, options(args, view)))

@@ -1,0 +1,114 @@
+//! `ralph pause`, `unpause`, `say` and `stop`, on a live run and on one that is not.
+
+use crate::harness::*;
+
+#[test]
+fn a_run_pauses_after_its_iteration_and_goes_on_when_told() {
+    let world = World::new();
+    let live = world.start_run("write up-%i x\non 1: wait-for go", &["-n", "2"]);
+    world.wait_for_file("up-1");
+    assert!(world.ralph(["pause"]).expect(0).stdout.contains("pauses after this iteration"));
+    assert!(world.ralph(["pause"]).expect(0).stdout.contains("already"));
+    world.write("go", "");
+    world.wait_for("run.paused", 1);
+    assert_eq!(world.ralph(["status", "--json"]).expect(0).json()["state"], "paused");
+    assert!(!world.work("up-2").exists());
+    assert!(world.ralph(["unpause"]).expect(0).stdout.contains("goes on"));
+    live.wait().expect(3);
+    let events = world.events();
+    assert_eq!(events.finished(), [1, 2]);
+    assert_eq!(events.of("run.unpaused").len(), 1);
+    world.verify();
+}
+
+#[test]
+fn a_paused_run_can_be_stopped() {
+    let world = World::new();
+    let live = world.start_run("say hi\non 2+: wait-for go", &[]);
+    world.wait_for("agent.text", 2);
+    world.ralph(["pause"]).expect(0);
+    world.write("go", "");
+    world.wait_for("run.paused", 1);
+    assert!(world.ralph(["stop"]).expect(0).stdout.contains("has stopped"));
+    live.wait().expect(130);
+    assert_eq!(world.events().finished(), [1, 2]);
+    // A person who resumes does not mean the pause any more.
+    world.ralph(["resume", "-n", "3"]).expect(3);
+    assert_eq!(world.events().finished(), [1, 2, 3]);
+    world.verify();
+}
+
+#[test]
+fn guidance_goes_into_the_next_prompt_once() {
+    let world = World::new();
+    let live = world.start_run("save-prompt got-%i\nwrite up-%i x\non 1: wait-for go", &["-n", "3"]);
+    world.wait_for_file("up-1");
+    world.ralph(["say", "mind the gap"]).expect(0);
+    world.ralph(["say", "and the door", "--run", &world.run_id()]).expect(0);
+    world.write("go", "");
+    live.wait().expect(3);
+    let second = world.read("got-2");
+    assert!(second.contains("mind the gap") && second.contains("and the door"), "{second}");
+    for other in ["got-1", "got-3"] {
+        assert!(!world.read(other).contains("mind the gap"));
+    }
+    let events = world.events();
+    assert_eq!(events.fields("guidance.added", "text"), ["mind the gap", "and the door"]);
+    let delivered = events.last("guidance.delivered");
+    assert_eq!((&delivered["iteration"], &delivered["count"]), (&json!(2), &json!(2)));
+    assert_eq!(events.of("guidance.delivered").len(), 1);
+    world.verify();
+}
+
+#[test]
+fn guidance_for_a_stopped_run_waits_for_its_resume() {
+    let world = World::new();
+    world.run("save-prompt got-%i", &["-n", "1"]).expect(3);
+    let mut say = world.command("sh");
+    say.args(["-c", "printf 'from\\na pipe' | \"$0\" say -", RALPH]);
+    let done = world.spawn(say).wait().expect(0);
+    assert!(done.stdout.contains("ralph resume"), "{}", done.stdout);
+    world.ralph(["resume", "-n", "3"]).expect(3);
+    assert!(world.read("got-2").contains("- from\n  a pipe"), "{}", world.read("got-2"));
+    assert!(!world.read("got-3").contains("a pipe"));
+    world.verify();
+}
+
+#[test]
+fn guidance_of_an_iteration_that_was_cut_short_is_not_lost() {
+    let world = World::new();
+    world.run("say hi", &["-n", "1"]).expect(3);
+    world.ralph(["say", "do not forget"]).expect(0);
+    let events = world.events();
+    assert_eq!(events.of("guidance.delivered").len(), 0);
+
+    let world = World::new();
+    let live = world.start_run(
+        "on 2: save-prompt got-%a\non 1: wait-for go\non 2: say up\non 2: attempt 1: sleep 120s",
+        &["-n", "2"],
+    );
+    world.wait_for("agent.spawned", 1);
+    world.ralph(["say", "do not forget"]).expect(0);
+    world.write("go", "");
+    world.wait_for("agent.text", 1);
+    live.kill();
+    world.ralph(["resume"]).expect(3);
+    assert!(world.read("got-1").contains("do not forget"));
+    assert!(world.read("got-2").contains("do not forget"));
+    world.verify();
+}
+
+#[test]
+fn there_must_be_something_to_say_and_somebody_to_tell() {
+    let world = World::new();
+    for args in [&["say", "hi"][..], &["stop"], &["pause"], &["unpause"], &["resume"], &["status"]] {
+        let done = world.ralph(args).expect(2);
+        assert!(done.stderr.contains("no run here"), "{}", done.stderr);
+    }
+    world.run("say hi", &["--once"]).expect(0);
+    world.ralph(["say", "  "]).expect(2);
+    for verb in ["stop", "pause", "unpause"] {
+        let done = world.ralph([verb]).expect(2);
+        assert!(done.stderr.contains("is not running"), "{}", done.stderr);
+    }
+}

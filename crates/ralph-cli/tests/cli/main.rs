@@ -1,0 +1,19 @@
+//! The whole program as a person meets it: the real binary, real processes, real signals, a place of its own for every
+//! test. What an agent does is written in a script, see `testing/fake_agent.rs`.
+
+mod harness;
+
+mod config;
+mod control;
+mod crash;
+mod disk;
+mod leftovers;
+mod locking;
+mod output;
+mod resume;
+mod run;
+mod show;
+mod signals;
+mod stop;
+mod terminal;
+mod workspace;

@@ -1,0 +1,140 @@
+//! `ralph resume` after a stop, a crash in a wait, a raised limit and a damaged journal.
+
+use std::fs;
+
+use crate::harness::*;
+
+#[test]
+fn a_wait_that_was_cut_off_only_lasts_for_its_rest() {
+    let world = World::new();
+    let live = world.start_run("append runs.txt", &["-d", "3s", "-n", "2"]);
+    let events = world.wait_for("delay.started", 1);
+    live.kill();
+    let until = events.last("delay.started")["until"].as_str().expect("a time").to_owned();
+    let resumed = world.start(["resume"]);
+    let status = || world.ralph(["status", "--json"]).expect(0).json();
+    wait_until("the resumed run", || status()["pid"].is_u64());
+    assert_eq!(status()["wait_until"], until.as_str());
+    resumed.wait().expect(3);
+    let events = world.events();
+    assert_eq!(events.of("delay.started").len(), 1, "the wait was not begun anew");
+    let ended = events.last("delay.ended");
+    assert_eq!(ended["early"], false);
+    assert!(ended["at"].as_str() >= Some(&until));
+    assert_eq!(events.finished(), [1, 2]);
+    assert_eq!(world.read("runs.txt").lines().count(), 2);
+    world.verify();
+}
+
+#[test]
+fn a_wait_that_is_over_by_then_is_not_waited_for() {
+    let world = World::new();
+    let live = world.start_run("append runs.txt", &["-d", "3s", "-n", "2"]);
+    world.wait_for("delay.started", 1);
+    live.kill();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    world.ralph(["resume"]).expect(3);
+    let events = world.events();
+    let millis = |kind: &str| {
+        let at = events.last(kind)["at"].as_str().expect("a time").to_owned();
+        at.parse::<ralph_core::time::Timestamp>().expect("a time").as_millis()
+    };
+    assert!(millis("delay.ended") - millis("run.resumed") < 3000, "it waited from the beginning");
+}
+
+#[test]
+fn a_complete_run_says_so_and_nothing_is_done() {
+    let world = World::new();
+    world.run("append runs.txt\nsay <ralph>COMPLETE</ralph>", &[]).expect(0);
+    let before = fs::read(world.journal()).expect("the journal");
+    let done = world.ralph(["resume", "-n", "50"]).expect(0);
+    assert!(
+        done.stdout.contains(&world.run_id()) && done.stdout.contains("nothing to resume"),
+        "{}",
+        done.stdout
+    );
+    assert_eq!(fs::read(world.journal()).expect("the journal"), before);
+    assert_eq!(world.read("runs.txt").lines().count(), 1);
+}
+
+#[test]
+fn limits_may_be_raised() {
+    let world = World::new();
+    world.run("append runs.txt", &["-n", "2"]).expect(3);
+    // As it was, it is at its limit still.
+    world.ralph(["resume"]).expect(3);
+    assert_eq!(world.events().finished(), [1, 2]);
+    let done = world.ralph(["resume", "-n", "4"]).expect(3);
+    assert!(done.stdout.contains("resumed run") && done.stdout.contains("#4 ok"), "{}", done.stdout);
+    let events = world.events();
+    assert_eq!(events.finished(), [1, 2, 3, 4]);
+    assert_eq!(events.last("run.resumed")["limits"]["max_iterations"], 4);
+    assert_eq!(events.last("run.stopped")["iterations"], 4);
+    assert_eq!(world.run_dirs().len(), 1);
+    world.verify();
+}
+
+#[test]
+fn a_resume_takes_the_plan_from_the_journal_and_the_body_from_disk() {
+    let world = World::new();
+    let agent = world.agent("save-prompt got-%i");
+    let write = |settings: &str, body: &str| {
+        world.write("RALPH.md", &format!("---\nagent: {agent}\nevent_loop:\n  {settings}\n---\n{body}\n"))
+    };
+    write("max_iterations: 1", "the first text");
+    world.ralph(["run"]).expect(3);
+    write("max_iterations: 9", "a better text");
+    world.ralph(["resume"]).expect(3);
+    assert_eq!(world.events().finished(), [1]);
+    world.ralph(["resume", "-n", "2"]).expect(3);
+    assert_eq!((world.read("got-1"), world.read("got-2")), ("the first text".into(), "a better text".into()));
+}
+
+#[test]
+fn a_run_is_resumed_from_anywhere_by_its_name() {
+    let world = World::new();
+    world.run("append runs.txt", &["-n", "1"]).expect(3);
+    fs::create_dir(world.path("other")).expect("a folder");
+    world.ralph(["resume", "-C", "../other"]).expect(2);
+    world.ralph(["resume", &world.run_id(), "-n", "2", "-C", "../other"]).expect(3);
+    assert_eq!(world.read("runs.txt").lines().count(), 2);
+}
+
+#[test]
+fn damage_is_reported_and_recover_goes_on_before_it() {
+    let world = World::new();
+    world.run("append runs.txt\nsay hello from %i", &["-n", "4"]).expect(3);
+    let text = fs::read_to_string(world.journal()).expect("the journal");
+    let damaged = text.replacen("hello from 3", "hullo from 3", 1);
+    assert_ne!(damaged, text);
+    fs::write(world.journal(), &damaged).expect("write");
+
+    let done = world.ralph(["resume", "-n", "5"]).expect(1);
+    for part in ["journal.jsonl", "damaged at record", "end of iteration 2", "--recover"] {
+        assert!(done.stderr.contains(part), "{part} is not in {}", done.stderr);
+    }
+    assert_eq!(fs::read_to_string(world.journal()).expect("the journal"), damaged, "nothing was touched");
+
+    world.ralph(["resume", "-n", "5", "--recover"]).expect(3);
+    let events = world.events();
+    assert_eq!(events.finished(), [1, 2, 3, 4, 5]);
+    let kept = fs::read_to_string(world.run_dir().join("journal.damaged-1.jsonl")).expect("the copy");
+    assert_eq!(kept, damaged);
+    world.verify();
+}
+
+#[test]
+fn the_torn_end_of_a_journal_is_cut_and_the_run_goes_on() {
+    let world = World::new();
+    let live = world.start_run("say up\nattempt 1: sleep 120s", &["-n", "1"]);
+    world.wait_for("agent.text", 1);
+    live.kill();
+    world.expect_no_survivors();
+    let mut bytes = fs::read(world.journal()).expect("the journal");
+    bytes.extend_from_slice(b"{\"seq\":99,\"at\":\"2026-01-");
+    fs::write(world.journal(), &bytes).expect("write");
+    let done = world.ralph(["resume"]).expect(3);
+    assert!(done.stderr.contains("24 bytes"), "{}", done.stderr);
+    assert_eq!(world.events().finished(), [1]);
+    world.verify();
+}

@@ -1,0 +1,219 @@
+//! The commands that show a run: list, status, events, logs, explain, replay, clean.
+
+use std::fs;
+
+use crate::harness::*;
+
+#[test]
+fn list_shows_the_runs_of_this_workspace_or_of_all() {
+    let world = World::new();
+    assert!(world.ralph(["list"]).expect(0).stdout.contains("no runs yet"));
+    world.run("say hi", &["-n", "2"]).expect(3);
+    world.run("say <ralph>COMPLETE</ralph>", &[]).expect(0);
+    fs::create_dir(world.path("other")).expect("a folder");
+    let agent = world.agent("exit 1");
+    world.ralph(["run", "-C", "../other", "-p", "x", "-a", &agent, "--once"]).expect(1);
+
+    let here = world.ralph(["list", "--json"]).expect(0).json();
+    let pick = |list: &Value, key: &str| -> Vec<Value> {
+        list.as_array().expect("a list").iter().map(|run| run[key].clone()).collect()
+    };
+    assert_eq!(pick(&here, "reason"), ["complete", "max_iterations"]);
+    assert_eq!(pick(&here, "iterations"), [1, 2]);
+    let all = world.ralph(["list", "--all", "--json"]).expect(0).json();
+    assert_eq!(pick(&all, "reason"), ["once", "complete", "max_iterations"]);
+    assert_eq!(pick(&all, "kind"), ["failed", "done", "limit"]);
+    let text = world.ralph(["list", "--all"]).expect(0).stdout;
+    assert!(
+        text.contains("WORKSPACE") && text.contains(&world.path("other").display().to_string()),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_that_was_killed_is_listed_as_crashed_and_a_live_one_as_running() {
+    let world = World::new();
+    let live = world.start_run("say up\nsleep 120s", &[]);
+    world.wait_for("agent.text", 1);
+    let state = || world.ralph(["list", "--json"]).expect(0).json()[0]["state"].clone();
+    assert_eq!(state(), "running");
+    let status = world.ralph(["status", "--json"]).expect(0).json();
+    assert_eq!(
+        (&status["state"], &status["iteration"], &status["said"]),
+        (&json!("running"), &json!(1), &json!("up"))
+    );
+    live.kill();
+    assert_eq!(state(), "crashed");
+    // Nothing more will come of it.
+    assert!(world.ralph(["events", "--follow"]).expect(0).stdout.contains("agent.text"));
+    let text = world.ralph(["status"]).expect(0).stdout;
+    assert!(text.contains(&format!("ralph resume {}", world.run_id())), "{text}");
+    assert!(world.ralph(["explain"]).expect(0).stdout.contains("crashed"));
+}
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_name() {
+    let world = World::new();
+    for _ in 0..2 {
+        world.run("say hi", &["--once"]).expect(0);
+    }
+    let ids: Vec<String> = world
+        .run_dirs()
+        .iter()
+        .map(|dir| dir.file_name().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    let shown = |args: &[&str]| world.ralph(args).expect(0).json()["run"].as_str().expect("a run").to_owned();
+    for id in &ids {
+        assert_eq!(&shown(&["status", id, "--json"]), id);
+        assert_eq!(&shown(&["status", &id[..id.len() - 1], "--json"]), id);
+    }
+    assert_eq!(shown(&["status", "--json"]), ids[1], "the newest, also within a second");
+    let done = world.ralph(["status", "2"]).expect(2);
+    assert!(ids.iter().all(|id| done.stderr.contains(id)), "{}", done.stderr);
+    assert!(world.ralph(["status", "nothing-like-it"]).expect(2).stderr.contains("nothing-like-it"));
+}
+
+#[test]
+fn events_as_json_are_the_journal_without_its_checksums() {
+    let world = World::new();
+    world.run("say hi \"there\"\nerr oops", &["-n", "2"]).expect(3);
+    let journal = read(&world.journal());
+    let want: Vec<String> = journal
+        .lines()
+        .map(|line| format!("{}}}", line.rsplit_once(",\"crc\":\"").expect("a checksum").0))
+        .collect();
+    let shown = world.ralph(["events", "--json"]).expect(0).stdout;
+    assert_eq!(shown.lines().collect::<Vec<_>>(), want);
+    let seqs: Vec<u64> = world.events().0.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!(seqs, (1..=want.len() as u64).collect::<Vec<_>>());
+    // In words: a line each.
+    assert_eq!(world.ralph(["events"]).expect(0).stdout.lines().count(), want.len());
+}
+
+#[test]
+fn events_are_filtered_by_type_iteration_and_place() {
+    let world = World::new();
+    world.run("say hi \"iteration\":2 there", &["-n", "12"]).expect(3);
+    let get =
+        |args: &[&str]| Events(world.ralph([&["events", "--json"], args].concat()).expect(0).json_lines());
+    assert_eq!(get(&["--type", "iteration.finished"]).finished().len(), 12);
+    let kinds = get(&["--type", "iteration.*", "--type", "run.stopped"]);
+    assert!(kinds.0.iter().all(|e| e["type"] == "run.stopped" || e["iteration"].is_u64()));
+    assert_eq!(kinds.0.len(), 25);
+    let second = get(&["--iteration", "2"]);
+    assert!(!second.0.is_empty() && second.0.iter().all(|event| event["iteration"] == 2), "{:?}", second.0);
+    assert_eq!(get(&["--iteration", "1"]).finished(), [1]);
+    assert_eq!(get(&["--last", "3", "--type", "iteration.finished"]).finished(), [10, 11, 12]);
+    assert_eq!(get(&["--last", "1"]).0[0]["type"], "run.stopped");
+    assert_eq!(get(&["--last", "0"]).0.len(), 0);
+    assert_eq!(get(&["--type", "no.such"]).0.len(), 0);
+}
+
+#[test]
+fn following_shows_what_comes_and_ends_with_the_run() {
+    let world = World::new();
+    let live = world.start_run("say hi\non 2: wait-for go", &["-n", "3"]);
+    world.wait_for("agent.spawned", 2);
+    let follower = world.start(["events", "--follow", "--json"]);
+    let late = world.start(["events", "--follow", "--json", "--last", "1", "--type", "iteration.finished"]);
+    wait_until("the follower to catch up", || follower.stdout().contains("agent.spawned"));
+    wait_until("the other to catch up", || !late.stdout().is_empty());
+    world.write("go", "");
+    live.wait().expect(3);
+    assert_eq!(Events(follower.wait().expect(0).json_lines()).0, world.events().0);
+    assert_eq!(Events(late.wait().expect(0).json_lines()).finished(), [1, 2, 3]);
+    // Of a run that is over: everything, then the end.
+    let again = world.ralph(["events", "--follow", "--json"]).expect(0);
+    assert_eq!(Events(again.json_lines()).0, world.events().0);
+}
+
+#[test]
+fn logs_are_what_the_agent_printed() {
+    let world = World::new();
+    world.run("say out %i\nerr problem %i\nsay \u{1b}[31mred", &["-n", "3"]).expect(3);
+    let logs = |args: &[&str]| world.ralph([&["logs"], args].concat()).expect(0).stdout;
+    let newest = logs(&[]);
+    assert!(newest.contains("out 3\n") && newest.contains("problem 3\n") && newest.contains("\u{1b}[31mred"));
+    assert!(!newest.contains("out 2"));
+    assert!(logs(&["-i", "1"]).contains("out 1\n"));
+    let all = logs(&["--all"]);
+    for i in 1..=3 {
+        assert!(
+            all.contains(&format!("--- iteration {i}, attempt 1 ---\n"))
+                && all.contains(&format!("out {i}\n"))
+        );
+    }
+    assert!(world.ralph(["logs", "-i", "9"]).expect(2).stderr.contains("no iteration 9"));
+}
+
+#[test]
+fn logs_of_an_iteration_can_be_read_while_it_runs() {
+    let world = World::new();
+    let _live = world.start_run("say half of it\nsleep 120s", &[]);
+    world.wait_for("agent.text", 1);
+    assert_eq!(world.ralph(["logs"]).expect(0).stdout, "half of it\n");
+}
+
+#[test]
+fn explain_names_the_guard_that_ended_the_run() {
+    let world = World::new();
+    world.run("say hi", &["-n", "2"]).expect(3);
+    let text = world.ralph(["explain"]).expect(0).stdout;
+    let line = text.lines().find(|line| line.contains("ended the run")).expect("the line");
+    assert!(line.contains("max_iterations") && line.contains("2 of 2"), "{text}");
+    let json = world.ralph(["explain", "--json"]).expect(0).json();
+    assert_eq!(json["stopped"]["reason"], "max_iterations");
+    let guards = json["guards"].as_array().expect("guards");
+    let ended: Vec<&Value> = guards.iter().filter(|guard| guard["ended_the_run"] == true).collect();
+    assert_eq!(ended.len(), 1);
+    assert_eq!(
+        (&ended[0]["key"], &ended[0]["used"], &ended[0]["limit"]),
+        (&json!("max_iterations"), &json!(2.0), &json!(2.0))
+    );
+    assert!(!json["evidence"].as_array().expect("evidence").is_empty());
+    assert!(json["off"].as_array().expect("a list").contains(&json!("max_cost")));
+}
+
+#[test]
+fn a_replay_looks_like_the_run_did() {
+    let world = World::new();
+    let live = world.run("say hi\non 2: exit 3", &[&["-n", "3", "-v"], &NO_BACKOFF[..]].concat()).expect(3);
+    assert_eq!(world.ralph(["replay", "-v"]).expect(0).stdout, live.stdout);
+    assert_eq!(
+        world.ralph(["replay", "--json"]).expect(0).stdout,
+        world.ralph(["events", "--json"]).expect(0).stdout
+    );
+    let done = world.ralph(["replay", "--verify"]).expect(0);
+    assert!(done.stdout.contains("all as recorded"), "{}", done.stdout);
+    // A decision that does not follow from what came before is found, whatever its checksum.
+    let journal = read(&world.journal());
+    fs::write(world.journal(), journal.replace("\"outcome\":\"failed\"", "\"outcome\":\"ok\""))
+        .expect("write");
+    let done = world.ralph(["replay", "--verify"]).expect(1);
+    assert!(done.stderr.contains("differs") && done.stderr.contains("iteration.finished"), "{}", done.stderr);
+}
+
+#[test]
+fn clean_keeps_the_newest_and_the_living() {
+    let world = World::new();
+    for _ in 0..3 {
+        world.run("say hi", &["--once"]).expect(0);
+    }
+    let ids = world.run_dirs();
+    let _live = world.start_run("say up\nsleep 120s", &[]);
+    world.wait_until("the live run", |events| events.0.len() == 4 && world.run_dirs().len() == 4);
+    assert!(
+        world
+            .ralph(["clean", "--keep", "1", "--dry-run"])
+            .expect(0)
+            .stdout
+            .contains("2 runs would be removed")
+    );
+    assert_eq!(world.run_dirs().len(), 4);
+    assert!(world.ralph(["clean", "--keep", "1"]).expect(0).stdout.contains("2 runs removed"));
+    assert_eq!(world.run_dirs()[0], ids[2]);
+    assert_eq!(world.run_dirs().len(), 2);
+    assert!(world.ralph(["clean"]).expect(0).stdout.contains("0 runs removed"), "young ones stay");
+    world.ralph(["clean", "--older-than", "0s"]).expect(0);
+    assert_eq!(world.run_dirs().len(), 1);
+}

@@ -1,0 +1,64 @@
+//! ralph on a terminal.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::harness::*;
+
+/// Runs a short loop on a terminal and gives back all that was written to it.
+fn on_a_terminal(world: &World, env: &[(&str, &str)]) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal");
+    let name = ptsname(&master, Vec::new()).expect("its name");
+    let open = || -> OwnedFd {
+        rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal")
+    };
+    let agent = world.agent("say reading the code\nsleep 300ms\nsay <ralph>COMPLETE</ralph>");
+    let mut command = world.command(RALPH);
+    command.args(["run", "-p", "x", "-a", &agent]).stdin(open()).stdout(open()).stderr(open());
+    command.env("TERM", "xterm-256color").envs(env.iter().copied());
+    let mut child = command.spawn().expect("start");
+    // The command holds the terminal open; without it the end of ralph is the end of what is written.
+    drop(command);
+    let mut seen = Vec::new();
+    let mut master = File::from(master);
+    let mut chunk = [0; 4096];
+    while let Ok(n @ 1..) = master.read(&mut chunk) {
+        seen.extend_from_slice(&chunk[..n]);
+    }
+    assert_eq!(child.wait().expect("wait").code(), Some(0));
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+/// Whether there is an escape that sets a colour or a weight.
+fn has_style(text: &str) -> bool {
+    text.split("\u{1b}[")
+        .skip(1)
+        .any(|part| part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+}
+
+#[test]
+fn a_terminal_gets_a_live_line_and_colours() {
+    let world = World::new();
+    let seen = on_a_terminal(&world, &[]);
+    assert!(seen.contains("reading the code"), "the live line shows what the agent says: {seen:?}");
+    assert!(seen.contains("#1 ") && has_style(&seen), "{seen:?}");
+}
+
+#[test]
+fn no_color_is_honoured() {
+    let world = World::new();
+    let seen = on_a_terminal(&world, &[("NO_COLOR", "1")]);
+    assert!(seen.contains("complete") && !has_style(&seen), "{seen:?}");
+}
+
+#[test]
+fn a_dumb_terminal_gets_plain_lines() {
+    let world = World::new();
+    let seen = on_a_terminal(&world, &[("TERM", "dumb")]);
+    assert!(seen.contains("complete") && !seen.contains('\u{1b}'), "{seen:?}");
+}
