@@ -4,6 +4,7 @@ mod generate;
 mod metadata;
 mod mutants;
 mod repo;
+mod sim;
 mod tidy;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ const TASKS: &[Task] = &[
     Task { name: "tidy", summary: "Check what a reviewer would: architecture, sizes, text.", run: tidy::run },
     Task { name: "gen", summary: "Write the generated files that `tidy` compares.", run: generate::run },
     Task { name: "mutants", summary: "Prove that the simulation catches broken engines.", run: mutants::run },
+    Task { name: "sim", summary: "Simulate a million crashes of the engine.", run: sim::run },
     Task { name: "help", summary: "List the tasks.", run: help },
 ];
 
