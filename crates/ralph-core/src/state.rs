@@ -20,6 +20,7 @@ pub struct RunState {
     /// How many events made this state; also the epoch of timers.
     pub events: u64,
     pub started_at: Timestamp,
+    /// When the run was last seen at work.
     pub last_at: Timestamp,
     /// ralph's own process id, as of the last start or resume.
     pub pid: u32,
@@ -186,7 +187,10 @@ impl RunState {
             | Event::GuidanceDelivered { .. }
             | Event::CompletionClaimed { .. } => {}
         }
-        self.last_at = self.last_at.max(at);
+        // Guidance for a stopped run does not make it one that was at work until then.
+        if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_))) {
+            self.last_at = self.last_at.max(at);
+        }
         if let (Phase::Running(running), false) = (&mut self.phase, matches!(event, Event::RunResumed(_))) {
             running.last_seen = running.last_seen.max(at);
         }

@@ -156,7 +156,9 @@ impl Model {
         if let (Some(running), false) = (&mut self.running, matches!(event, Event::RunResumed(_))) {
             running.last_seen = at;
         }
-        self.last_at = at;
+        if !(self.stopped.is_some() && matches!(event, Event::GuidanceAdded(_))) {
+            self.last_at = at;
+        }
         self.previous = event.name();
         Ok(())
     }
