@@ -32,8 +32,8 @@ pub fn command() -> clap::Command {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run an agent in a loop
-    #[command(after_help = RUN_EXAMPLES)]
-    Run(RunArgs),
+    #[command(after_help = crate::docs::run_help())]
+    Run(Box<RunArgs>),
     /// Continue a run that was stopped, killed or cut off
     Resume(ResumeArgs),
     /// List the runs of this workspace
@@ -62,18 +62,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Print the JSON Schema of ralph.yml and of a RALPH.md's frontmatter
     Schema,
+    /// Print a table of the documentation that is derived from the program
+    #[command(name = "__doc", hide = true)]
+    Doc { name: String },
 }
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  ralph run -p \"fix the failing tests\" -a ./my-agent.sh
-  ralph run -f PROMPT.md -a 'agent --flag \"a b\"' -n 20
-  ralph run my.yml --max-runtime 6h
-  ralph run path/to/folder       # a folder with a RALPH.md
-
-Without TARGET and -p: ralph.yml, else RALPH.md, in the workspace.
-The agent is any command. It gets the prompt on standard input and says that the task is complete with the
-line <ralph>COMPLETE</ralph>, or that it needs a person with <ralph>BLOCKED: reason</ralph>.";
 
 /// Where the work happens.
 #[derive(Debug, ClapArgs)]

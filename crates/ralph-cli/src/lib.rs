@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 pub mod config;
+mod docs;
 mod error;
 mod io;
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::event::{DelayReason, UsageUpdated};
 use crate::event::{
-    Event, InterruptCause, IterationFinished, IterationInterrupted, KillCause, RunStopped, StopRequest,
+    Event, InterruptCause, IterationFinished, IterationInterrupted, KillCause, RunResumed, RunStopped,
+    StopRequest,
 };
 use crate::ids::{IterationNumber, RunId};
 use crate::plan::Plan;
@@ -122,20 +123,7 @@ impl RunState {
     pub fn apply(&mut self, event: &Event, at: Timestamp) {
         self.events = self.events.saturating_add(1);
         match event {
-            Event::RunResumed(resumed) => {
-                self.session =
-                    Session { epoch: self.events, started_at: at, before: self.wall_time(self.last_at) };
-                self.plan.limits = resumed.limits.clone();
-                self.pid = resumed.pid;
-                self.stop_request = None;
-                self.pause_requested = false;
-                self.stopped = None;
-                if matches!(self.phase, Phase::Paused | Phase::Stopped) {
-                    // A person wants it to go on: what it stopped for has been dealt with.
-                    self.unjudged = None;
-                    self.phase = Phase::Ready;
-                }
-            }
+            Event::RunResumed(resumed) => self.apply_resumed(resumed, at),
             Event::StopRequested(request) => self.stop_request = Some(request.clone()),
             Event::PauseRequested {} => self.pause_requested = true,
             Event::UnpauseRequested {} => self.pause_requested = false,
@@ -193,6 +181,20 @@ impl RunState {
         }
         if let (Phase::Running(running), false) = (&mut self.phase, matches!(event, Event::RunResumed(_))) {
             running.last_seen = running.last_seen.max(at);
+        }
+    }
+
+    fn apply_resumed(&mut self, resumed: &RunResumed, at: Timestamp) {
+        self.session = Session { epoch: self.events, started_at: at, before: self.wall_time(self.last_at) };
+        self.plan.limits = resumed.limits.clone();
+        self.pid = resumed.pid;
+        self.stop_request = None;
+        self.pause_requested = false;
+        self.stopped = None;
+        if matches!(self.phase, Phase::Paused | Phase::Stopped) {
+            // A person wants it to go on: what it stopped for has been dealt with.
+            self.unjudged = None;
+            self.phase = Phase::Ready;
         }
     }
 

@@ -100,7 +100,8 @@ impl Session {
     /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
     pub fn record(mut self, command: Command) -> Result<Vec<Event>, SessionError> {
         let Start::Old(state) = self.start else { return Ok(Vec::new()) };
-        let now = clock::now();
+        // A run that crashed was not at work until now: its clock stands where it was last seen.
+        let now = if state.stopped.is_some() { clock::now() } else { state.last_at };
         let mut engine = Engine::from_state(*state);
         let step = engine.handle(now, Input::Command(command));
         let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();

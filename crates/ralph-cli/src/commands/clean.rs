@@ -17,9 +17,10 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     let store = Store::from_env()?;
     let here = workspace(&args.at.workspace)?;
     let older_than = match (&args.older_than, args.keep) {
-        (Some(text), _) => Some(ralph_core::duration::parse(text).map_err(|error| {
-            CliError::Usage(format!("--older-than {text}: {error}"))
-        })?),
+        (Some(text), _) => Some(
+            ralph_core::duration::parse(text)
+                .map_err(|error| CliError::Usage(format!("--older-than {text}: {error}")))?,
+        ),
         (None, Some(_)) => None,
         (None, None) => Some(DEFAULT_AGE),
     };
@@ -63,7 +64,8 @@ fn remove(run: &RunDir) -> Result<(), CliError> {
 
 /// Removes the oldest stopped runs until all of them fit. The newest run of a workspace is kept: it may be resumed.
 pub fn keep_quota(store: &Store) {
-    let quota = std::env::var("RALPH_STATE_QUOTA").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_QUOTA);
+    let quota =
+        std::env::var("RALPH_STATE_QUOTA").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_QUOTA);
     if quota == 0 {
         return;
     }

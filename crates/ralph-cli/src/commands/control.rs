@@ -78,7 +78,8 @@ fn ask(args: &PickArgs, request: &Request) -> Result<(String, Vec<Event>), CliEr
 }
 
 fn ask_live(run: &RunDir, request: &Request) -> Result<Vec<Event>, CliError> {
-    control::ask(run, request).map_err(|error| CliError::Failed(format!("can not reach run {}: {error}", run.id)))
+    control::ask(run, request)
+        .map_err(|error| CliError::Failed(format!("can not reach run {}: {error}", run.id)))
 }
 
 fn say_so(text: &str) -> Result<u8, CliError> {

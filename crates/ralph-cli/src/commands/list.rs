@@ -16,12 +16,19 @@ pub fn list(args: ListArgs) -> Result<u8, CliError> {
         .filter_map(|run| match run.summary() {
             Some(summary) => (args.all || summary.workspace == here).then(|| listing(summary)),
             // Whose it is can not be told: it is shown where all are.
-            None => args.all.then(|| RunListing::damaged(run.id.clone(), "its journal does not begin with a start")),
+            None => args
+                .all
+                .then(|| RunListing::damaged(run.id.clone(), "its journal does not begin with a start")),
         })
         .collect();
     match args.json {
         true => crate::io::print_json(&list::to_json(&runs))?,
-        false => crate::io::print(&list::render(&runs, ralph_runtime::clock::now(), args.all, &crate::io::style()))?,
+        false => crate::io::print(&list::render(
+            &runs,
+            ralph_runtime::clock::now(),
+            args.all,
+            &crate::io::style(),
+        ))?,
     }
     Ok(0)
 }

@@ -24,7 +24,7 @@ use crate::error::CliError;
 
 pub fn dispatch(args: Args) -> Result<u8, CliError> {
     match args.command {
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => run::run(*args),
         Command::Resume(args) => resume::resume(args),
         Command::List(args) => list::list(args),
         Command::Status(args) => show::status(args),
@@ -40,6 +40,12 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Check(args) => check::check(args),
         Command::Schema => {
             crate::io::print_json(crate::config::schema())?;
+            Ok(0)
+        }
+        Command::Doc { name } => {
+            let text = crate::docs::table(&name)
+                .ok_or_else(|| CliError::Usage(format!("there is no generated text called `{name}`")))?;
+            crate::io::print(text.trim_end())?;
             Ok(0)
         }
     }
@@ -74,7 +80,8 @@ fn each_record(run: &RunDir, visit: &mut dyn FnMut(Record) -> Result<(), CliErro
 
 fn decode(line: &[u8]) -> Result<Record, CliError> {
     let json = ralph_core::record::json_of(line);
-    let json = json.ok_or_else(|| CliError::Failed("the journal has a line without a checksum".to_owned()))?;
+    let json =
+        json.ok_or_else(|| CliError::Failed("the journal has a line without a checksum".to_owned()))?;
     serde_json::from_str(&json).map_err(|error| {
         CliError::Failed(format!("this ralph ({}) can not read a record of the run: {error}", crate::VERSION))
     })

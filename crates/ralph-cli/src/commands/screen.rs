@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use ralph_core::record::Record;
 use ralph_core::view::View;
-use ralph_ui::{JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity, terminal_width};
+use ralph_ui::{
+    JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity, terminal_width,
+};
 
 use crate::args::ScreenArgs;
 use crate::io::style;

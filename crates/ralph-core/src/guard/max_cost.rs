@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 pub(super) const DEF: GuardDef = GuardDef {
     key: "max_cost",
     setting: "event_loop.max_cost_usd",
-    summary: "Stop when this many US dollars are spent, also in the middle of an iteration.",
+    summary: "Stop when this many US dollars are spent, as agents report it.",
     kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration, Asked::OnUsage],
     build: |plan| plan.limits.max_cost_usd.map(|max| Box::new(MaxCost { max }) as Box<dyn Guard>),

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 pub(super) const DEF: GuardDef = GuardDef {
     key: "max_runtime",
     setting: "event_loop.max_runtime",
-    summary: "Stop after this much working time, also in the middle of an iteration.",
+    summary: "Stop after this much work, also inside an iteration.",
     kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration],
     build: |plan| plan.limits.max_runtime.map(|max| Box::new(MaxRuntime { max }) as Box<dyn Guard>),

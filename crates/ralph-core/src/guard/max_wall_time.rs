@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 pub(super) const DEF: GuardDef = GuardDef {
     key: "max_wall_time",
     setting: "event_loop.max_wall_time",
-    summary: "Stop after this much time in all, waits and pauses included.",
+    summary: "Stop after this much time, waits and pauses included.",
     kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration],
     build: |plan| Some(Box::new(MaxWallTime { max: plan.limits.max_wall_time })),

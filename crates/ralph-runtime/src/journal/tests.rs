@@ -19,7 +19,12 @@ fn event(n: u64) -> Event {
     let iteration = IterationNumber(u32::try_from(n).unwrap_or(0));
     match n % 3 {
         0 => Event::IterationStarted(IterationStarted { iteration, attempt: 1 }),
-        1 => Event::AgentText(AgentText { iteration, attempt: 1, text: format!("line {n} \"é\""), truncated: false }),
+        1 => Event::AgentText(AgentText {
+            iteration,
+            attempt: 1,
+            text: format!("line {n} \"é\""),
+            truncated: false,
+        }),
         _ => Event::DelayStarted(DelayStarted {
             reason: DelayReason::Delay,
             until: at(n),
@@ -58,7 +63,10 @@ fn a_journal_goes_on_where_it_ended() {
     let (records, result) = reopen(dir.path());
     assert_eq!(result.expect("open"), None);
     assert_eq!(records.iter().map(|r| r.seq.0).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
-    assert_eq!(records.iter().map(|r| r.event.clone()).collect::<Vec<_>>(), (0..7).map(event).collect::<Vec<_>>());
+    assert_eq!(
+        records.iter().map(|r| r.event.clone()).collect::<Vec<_>>(),
+        (0..7).map(event).collect::<Vec<_>>()
+    );
 }
 
 #[test]

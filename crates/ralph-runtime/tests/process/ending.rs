@@ -143,9 +143,11 @@ fn a_sink_that_panics_ends_the_agent() {
 }
 
 fn a_stopped_guard_still_obeys() {
-    let run = start(sh("echo up; kill -STOP $PPID; exec sleep 1000"));
+    let run = start(sh("echo up; exec sleep 1000"));
     run.await_output("up");
-    await_stopped(stat(run.handle.pid().unwrap(), 1).parse().unwrap());
+    let guard: u32 = stat(run.handle.pid().unwrap(), 1).parse().unwrap();
+    kill_process(Pid::from_raw(guard as i32).unwrap(), Signal::STOP).unwrap();
+    await_stopped(guard);
     run.handle.kill();
     assert_eq!(run.await_exit().exit.status, Status::Signal(9));
 }

@@ -43,7 +43,7 @@ impl Mark {
 
     /// Living processes with this mark: id, name, command line.
     pub fn processes(&self) -> Vec<(Pid, String, String)> {
-        let entry = format!("{MARK_KEY}={}\0", self.0);
+        let entry = format!("{MARK_KEY}={}", self.0);
         let mut found = Vec::new();
         for dir in fs::read_dir("/proc").unwrap().flatten() {
             let Some(pid) =
@@ -52,7 +52,7 @@ impl Mark {
                 continue;
             };
             let read = |file: &str| fs::read(dir.path().join(file)).unwrap_or_default();
-            if read("environ").windows(entry.len()).any(|part| part == entry.as_bytes()) {
+            if read("environ").split(|&byte| byte == 0).any(|part| part == entry.as_bytes()) {
                 let text =
                     |file: &str| String::from_utf8_lossy(&read(file)).replace('\0', " ").trim().to_owned();
                 found.push((pid, text("comm"), text("cmdline")));

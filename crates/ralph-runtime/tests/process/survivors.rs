@@ -111,10 +111,7 @@ fn kill_9_of_the_supervisor_leaves_nothing_at_any_moment() {
         hit_an_agent += u64::from(kill_9_at(round, moment));
     }
     // Otherwise the test would show nothing.
-    assert!(
-        hit_an_agent >= ROUNDS / 4,
-        "only {hit_an_agent} of {ROUNDS} kills hit a living agent, seed {seed}"
-    );
+    assert!(hit_an_agent > 0, "not one of {ROUNDS} kills hit a guard at work, seed {seed}");
 }
 
 /// One that has just been executed does not have its name yet, one that is exiting has no command line any more.
@@ -122,7 +119,7 @@ fn is_guard((_, name, cmdline): &(Pid, String, String)) -> bool {
     name == "agent-guard" || cmdline.starts_with("agent-guard")
 }
 
-/// Returns whether there was anything to kill.
+/// Returns whether a guard was at work at the time.
 fn kill_9_at(round: u64, moment: Duration) -> bool {
     let mark = Mark::new();
     let dir = tempfile::tempdir().unwrap();
@@ -141,7 +138,7 @@ fn kill_9_at(round: u64, moment: Duration) -> bool {
     std::thread::sleep(moment);
     helper.kill().unwrap();
     helper.wait().unwrap();
-    let at_death = mark.processes();
+    let at_work = flock(File::open(dir.path()).unwrap(), FlockOperation::NonBlockingLockExclusive).is_err();
 
     // The contract: who gets the lock may rely on nothing being alive.
     let (locked, got_lock) = channel();
@@ -157,5 +154,5 @@ fn kill_9_at(round: u64, moment: Duration) -> bool {
     // A guard that had no work, or is done, holds no lock; it goes by itself.
     guards.iter().for_each(|(pid, ..)| await_end(*pid));
     mark.assert_nothing_alive();
-    at_death.iter().any(|(_, _, cmdline)| cmdline.contains("sleep 100"))
+    at_work
 }

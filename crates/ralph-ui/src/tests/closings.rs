@@ -34,13 +34,13 @@ fn complete() {
 
 #[test]
 fn a_single_pass() {
-    let mut script = Script::start(Plan { once: true, log_dir: Some("/home/ann/logs".into()), ..plan() });
+    let mut script = Script::start(Plan { once: true, log_dir: Some("/srv/anna/logs".into()), ..plan() });
     script.works(41, 2, 0.12);
     insta::assert_snapshot!(closing(&script), @r#"
     done: the single pass is done
       total   1 iteration, 41s of work in 41s, $0.12
       logs    ralph logs 0119a4c2
-              /home/ann/logs
+              /srv/anna/logs
       next    ralph replay 0119a4c2  # see the run again
     "#);
 }
@@ -64,7 +64,7 @@ fn out_of_time_in_the_middle_of_an_iteration() {
     script.pass(4 * 3600).fire(TimerSlot::Guard("max_runtime".to_owned()));
     script.ends(1, |exited| exited.exit = Exit::Signal(15));
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
-    run 0119a4c2 in /home/ann/shop
+    run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 interrupted after 4h: the limit of runtime is reached
@@ -117,7 +117,7 @@ fn stop_on_error() {
     let mut script = limited(|limits| limits.stop_on_error = true);
     script.fails(1, 1);
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
-    run 0119a4c2 in /home/ann/shop
+    run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, stop on error,
               consecutive failures 5
@@ -154,7 +154,7 @@ fn the_agent_is_missing() {
     let message = "claude: no such program".to_owned();
     script.ends(0, |exited| exited.exit = Exit::Missing { message });
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
-    run 0119a4c2 in /home/ann/shop
+    run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 not started
@@ -173,7 +173,7 @@ fn the_journal_fails() {
     let message = "No space left on device (os error 28)".to_owned();
     script.works(5, 1, 0.1).pass(2).input(Report::JournalFailed { message });
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
-    run 0119a4c2 in /home/ann/shop
+    run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 ok 5s, 1 file changed, $0.10  (iterations 1/100)
@@ -196,7 +196,7 @@ fn interrupted_twice() {
         .asks_to_stop(StopHow::Kill, Interrupt::Int)
         .ends(0, |exited| exited.exit = Exit::Signal(9));
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
-    run 0119a4c2 in /home/ann/shop
+    run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     will stop after this iteration; press Ctrl-C again to end it now

@@ -129,7 +129,7 @@ fn status_of_a_run_at_work() {
     insta::assert_snapshot!(status::render(&script.view(), script.now, true, &Style::plain()), @r#"
     run        0119a4c2 (shop)
     state      running: iteration 2 of 100, for 12s
-    workspace  /home/ann/shop
+    workspace  /srv/anna/shop
     agent      claude -p --append 'be brief'
     started    2026-01-18 10:00:00, 53s ago
     total      1 iteration, 53s of work in 53s, $0.12
@@ -184,10 +184,10 @@ fn a_list_of_runs() {
     let now = at_work.now.plus(std::time::Duration::from_secs(7500));
     insta::assert_snapshot!(list::render(&runs, now, true, &Style::plain()), @r#"
     RUN       STATE                          ITERATIONS    STARTED    COST   NAME  WORKSPACE
-    0119a4c2  running                        0             2h05m ago  -      shop  /home/ann/shop
-    0119a4c2  waiting                        1 (1 failed)  2h05m ago  -      日本  /home/ann/shop
-    0119a4c2  stopped: consecutive_failures  3 (2 failed)  2h05m ago  $0.12  shop  /home/ann/shop
-    0119a4c2  crashed                        0             2h05m ago  -      shop  /home/ann/shop
+    0119a4c2  running                        0             2h05m ago  -      shop  /srv/anna/shop
+    0119a4c2  waiting                        1 (1 failed)  2h05m ago  -      日本  /srv/anna/shop
+    0119a4c2  stopped: consecutive_failures  3 (2 failed)  2h05m ago  $0.12  shop  /srv/anna/shop
+    0119a4c2  crashed                        0             2h05m ago  -      shop  /srv/anna/shop
     0119ffff  damaged                        0             -          -            record 7: the checksum does not fit
     "#);
     assert_eq!(list::render(&[], now, false, &Style::plain()), "no runs yet; start one with: ralph run\n");

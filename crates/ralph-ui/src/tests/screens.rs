@@ -87,7 +87,7 @@ fn a_resumed_run_is_told_from_its_resume_on() {
     let options = ScreenOptions { view: View::from_state(state), ..ScreenOptions::new(Style::plain()) };
     let text = show(&script.records[before..], |out| PlainScreen::new(out, options));
     insta::assert_snapshot!(text, @r#"
-    resumed run 0119a4c2 in /home/ann/shop
+    resumed run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
       done    1 iteration, goes on with #2

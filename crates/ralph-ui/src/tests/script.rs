@@ -28,7 +28,7 @@ pub const START: i64 = 1_768_730_400_000;
 pub fn plan() -> Plan {
     Plan {
         name: "shop".to_owned(),
-        workspace: PathBuf::from("/home/ann/shop"),
+        workspace: PathBuf::from("/srv/anna/shop"),
         source: None,
         task: Task::Text("make the tests pass".to_owned()),
         agent: AgentPlan {

@@ -331,7 +331,7 @@ impl Model {
             for _ in 1..self.streak {
                 millis *= b.factor;
             }
-            backoff = Duration::from_millis(millis.min(b.max.as_millis() as f64) as u64);
+            backoff = Duration::from_millis(millis.min(b.max.as_millis() as f64).round() as u64);
         }
         match (backoff > delay, delay.is_zero()) {
             (true, _) => Some((DelayReason::Failure, backoff)),

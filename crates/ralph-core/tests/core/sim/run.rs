@@ -143,6 +143,7 @@ impl<'a> Sim<'a> {
         if !self.rng.one_in(3) {
             return Ok(Flow::Alive);
         }
+        self.wait(5_000_000);
         let (now, text) = (self.now, "try again".to_owned());
         let step = self.engine().handle(now, Command::AddGuidance(Guidance { text }).into());
         self.commit(step.events, step.effects)
@@ -318,14 +319,19 @@ impl<'a> Sim<'a> {
     }
 
     fn check_something_is_pending(&mut self) -> Check {
-        let phase = &self.engine().state().phase.clone();
-        let pending = match phase {
+        let Some(engine) = &self.engine else { return Err("no engine".into()) };
+        let state = engine.state();
+        let pending = match &state.phase {
             Phase::Running(_) => self.world.live_agents() == 1,
             Phase::Waiting(_) => self.world.has_wait_timer(),
             Phase::Paused => true,
             Phase::Ready | Phase::Stopped => false,
         };
-        ensure!(pending, "the run stalls in {phase:?}");
+        ensure!(pending, "the run stalls in {:?}", state.phase);
+        let running = state.running().is_some();
+        ensure!(running || state.stop_request.is_none(), "a stop is not heard in {:?}", state.phase);
+        let waiting = matches!(state.phase, Phase::Waiting(_));
+        ensure!(!waiting || !state.pause_requested, "a pause is not heard in a wait");
         Ok(())
     }
 

@@ -1,0 +1,31 @@
+//! Amp, by its documented command line. Its `--stream-json` is made to be that of Claude Code.
+
+use super::claude::{CLAUDE, Claude};
+use super::command::{CommandLine, Flag, Model, Prompt};
+use super::{AgentDef, StreamFacts, ToolResults};
+use crate::stream::LineParser;
+
+pub(super) const DEF: AgentDef = AgentDef {
+    name: "amp",
+    file_names: &["amp"],
+    summary: "Amp.",
+    stream: StreamFacts {
+        format: "amp-stream-json",
+        end_event: true,
+        tokens: false,
+        cost: false,
+        tool_results: ToolResults::Unsure,
+    },
+    line: CommandLine {
+        program: "amp",
+        flags: &[
+            Flag::plain("--execute", &["-x"]),
+            Flag::plain("--stream-json", &["--stream-json-thinking"]),
+        ],
+        bypass: &[Flag::plain("--dangerously-allow-all", &[])],
+        model: Model::None,
+        prompt: Prompt::Stdin,
+        ..CommandLine::PLAIN
+    },
+    parser: || LineParser::boxed(Claude::new(&CLAUDE)),
+};

@@ -1,0 +1,172 @@
+//! Gemini CLI. Text comes in deltas; what stands between two tool events is one message, and the final word is what
+//! comes after the last of them. A shell command that failed is called a success, so results of shells are unknown.
+
+use ralph_core::usage::Usage;
+
+use super::command::{CommandLine, Flag, Model, Prompt};
+use super::{AgentDef, StreamFacts, ToolResults};
+use crate::failure::class::{class_of, status_in};
+use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::stream::json::Json;
+use crate::stream::text::Tail;
+use crate::stream::{Decode, LineParser, text};
+
+pub(super) const DEF: AgentDef = AgentDef {
+    name: "gemini",
+    file_names: &["gemini"],
+    summary: "Gemini CLI.",
+    stream: StreamFacts {
+        format: "gemini-stream-json",
+        end_event: true,
+        tokens: true,
+        cost: false,
+        tool_results: ToolResults::Unsure,
+    },
+    line: CommandLine {
+        program: "gemini",
+        flags: &[Flag::strict("--output-format", "stream-json", &["-o"])],
+        bypass: &[Flag::plain("--yolo", &["-y", "--approval-mode"]), Flag::plain("--skip-trust", &[])],
+        model: Model::Flag("--model", &["-m"]),
+        prompt: Prompt::Stdin,
+        // Without a launcher in between, signals reach the agent itself.
+        env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+        ..CommandLine::PLAIN
+    },
+    parser: || LineParser::boxed(Gemini::default()),
+};
+
+#[derive(Default)]
+struct Gemini {
+    said: Tail,
+    /// Shell calls that wait for their result.
+    shells: Vec<String>,
+}
+
+impl Decode for Gemini {
+    const LONG_RESULT: Option<(&'static str, &'static str)> = Some(("\"tool_result\"", "\"tool_id\":\""));
+
+    fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
+        let Some(event @ Json::Object(_)) = Json::parse(line) else { return false };
+        match event["type"].text() {
+            "init" => {
+                let (id, model) = (event["session_id"].text().to_string(), event["model"].string());
+                out.push(AgentSignal::Session { id, model });
+            }
+            "message" if event["role"].text() == "assistant" => self.say(&event, out),
+            "tool_use" => self.tool_use(&event, out),
+            "tool_result" => self.tool_result(&event, out),
+            // A warning or a loop notice: the result says whether it was the end.
+            "error" => out.push(error(false, event["message"].text(), "")),
+            "result" => self.result(&event, out),
+            _ => {}
+        }
+        true
+    }
+
+    fn stderr(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
+        let Some((attempt, reason)) =
+            line.strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
+        else {
+            return false;
+        };
+        let Ok(attempt) = attempt.parse::<u64>() else { return false };
+        let delay = reason.split_once("Retrying after ").and_then(|(_, rest)| rest.split_once("ms"));
+        out.push(AgentSignal::Retry {
+            attempt: Some(attempt),
+            max: None,
+            delay_ms: delay.and_then(|(ms, _)| ms.parse().ok()),
+            http: status_in(reason),
+            reason: text::message(reason.trim_start_matches([':', '.', ' '])),
+        });
+        true
+    }
+}
+
+impl Gemini {
+    fn say(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
+        let text = event["content"].text();
+        self.said.push(text);
+        if event["delta"].bool() == Some(true) {
+            out.push(AgentSignal::Text { text: text.to_string(), delta: true });
+        } else {
+            self.whole(out);
+        }
+    }
+
+    /// The deltas so far are a message.
+    fn whole(&mut self, out: &mut Vec<AgentSignal>) -> String {
+        let text = self.said.take();
+        if !text.is_empty() {
+            out.push(AgentSignal::Text { text: text.clone(), delta: false });
+        }
+        text
+    }
+
+    fn tool_use(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
+        self.whole(out);
+        let (id, name, input) = (event["tool_id"].text(), event["tool_name"].text(), &event["parameters"]);
+        let kind = ToolKind::of(name);
+        if kind == ToolKind::Shell && self.shells.len() < 64 {
+            self.shells.push(id.to_string());
+        }
+        out.push(AgentSignal::ToolCall {
+            id: id.to_string(),
+            kind,
+            name: name.to_string(),
+            command: input["command"].string(),
+            path: input["file_path"].string().or_else(|| input["path"].string()),
+        });
+    }
+
+    fn tool_result(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
+        self.whole(out);
+        let id = event["tool_id"].text();
+        let shell =
+            self.shells.iter().position(|shell| shell == id).map(|at| self.shells.remove(at)).is_some();
+        let status = match event["status"].text() {
+            "success" if shell => ToolStatus::Unknown,
+            "success" => ToolStatus::Ok,
+            "error" => ToolStatus::Failed,
+            _ => ToolStatus::Unknown,
+        };
+        let output = event["error"]["message"].str().or(event["output"].str()).unwrap_or("");
+        let output = text::excerpt(output);
+        out.push(AgentSignal::ToolResult { id: id.to_string(), status, exit_code: None, output });
+    }
+
+    fn result(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
+        let stats = &event["stats"];
+        if !stats.is_null() {
+            out.push(AgentSignal::Usage { usage: usage(stats), scope: Scope::Run });
+        }
+        if event["status"].text() == "success" {
+            let text = self.whole(out);
+            out.push(AgentSignal::Result { ok: true, text, reason: "success".to_string() });
+            return;
+        }
+        // What was said before the error is torn.
+        self.said.clear();
+        let (kind, message) = (event["error"]["type"].text(), event["error"]["message"].text());
+        out.push(error(true, message, kind));
+        out.push(AgentSignal::Result { ok: false, text: text::message(message), reason: kind.to_string() });
+    }
+}
+
+fn error(fatal: bool, message: &str, kind: &str) -> AgentSignal {
+    let http = status_in(message);
+    let class = class_of(http, kind, message);
+    AgentSignal::Error { fatal, class, http, retry_after_ms: None, message: text::message(message) }
+}
+
+fn usage(stats: &Json<'_>) -> Usage {
+    let number = |key| stats[key].u64();
+    let cache_read = number("cached").unwrap_or(0);
+    let input = number("input").or_else(|| number("input_tokens").map(|all| all.saturating_sub(cache_read)));
+    Usage {
+        input: input.unwrap_or(0),
+        cache_read,
+        cache_write: 0,
+        output: number("output_tokens").unwrap_or(0),
+        reasoning: 0,
+    }
+}

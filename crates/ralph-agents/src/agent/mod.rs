@@ -1,0 +1,180 @@
+//! The agents ralph knows. A new one is one file here and one line in [`AGENTS`].
+
+mod aider;
+mod amp;
+mod any_command;
+mod claude;
+mod cline;
+mod codex;
+mod command;
+mod copilot;
+mod gemini;
+mod goose;
+mod kimi;
+mod opencode;
+mod pi;
+mod qwen;
+#[cfg(test)]
+mod tests;
+
+pub use command::{Arg, CommandError, CommandSpec, PromptInput, Turn};
+
+use thiserror::Error;
+
+use crate::stream::Parser;
+use command::CommandLine;
+
+/// Every agent, in the order they are shown.
+pub const AGENTS: &[AgentDef] = &[
+    claude::DEF,
+    codex::DEF,
+    opencode::DEF,
+    gemini::DEF,
+    qwen::DEF,
+    pi::DEF,
+    goose::DEF,
+    copilot::DEF,
+    kimi::DEF,
+    cline::DEF,
+    amp::DEF,
+    aider::DEF,
+    any_command::DEF,
+];
+
+/// An agent CLI.
+pub struct AgentDef {
+    pub name: &'static str,
+    /// File names the program is recognised by, without `.exe`, `.cmd` and the like.
+    pub file_names: &'static [&'static str],
+    pub summary: &'static str,
+    pub stream: StreamFacts,
+    line: CommandLine,
+    parser: fn() -> Box<dyn Parser>,
+}
+
+/// What an agent's output can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamFacts {
+    /// The name of the format, as in `output: claude-stream-json`.
+    pub format: &'static str,
+    /// The stream has an event that says how it ended. If it does not come, the run failed, whatever the exit code.
+    pub end_event: bool,
+    pub tokens: bool,
+    pub cost: bool,
+    pub tool_results: ToolResults,
+}
+
+/// How much a stream says of the tools that ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolResults {
+    /// Nothing.
+    None,
+    /// That they ended, not how.
+    Unsure,
+    /// How they ended, with the exit codes of commands.
+    ExitCodes,
+}
+
+impl AgentDef {
+    pub fn command(&self, turn: &Turn) -> Result<CommandSpec, CommandError> {
+        command::complete(self, turn)
+    }
+
+    pub fn parser(&self) -> Box<dyn Parser> {
+        (self.parser)()
+    }
+}
+
+impl std::fmt::Debug for AgentDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentDef").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("unknown {what} `{name}`{}; known: {}", nearest.map(|it| format!(", did you mean `{it}`?")).unwrap_or_default(), known.join(", "))]
+pub struct UnknownAgent {
+    pub what: &'static str,
+    pub name: String,
+    pub nearest: Option<&'static str>,
+    pub known: Vec<&'static str>,
+}
+
+/// The agent of this name.
+pub fn by_name(name: &str) -> Result<&'static AgentDef, UnknownAgent> {
+    find("agent", name, |def| def.name)
+}
+
+/// The agent whose output has this format: `output: claude-stream-json`. Its parser and its verdict rules apply.
+pub fn by_format(format: &str) -> Result<&'static AgentDef, UnknownAgent> {
+    find("output format", format, |def| def.stream.format)
+}
+
+fn find(
+    what: &'static str,
+    name: &str,
+    key: fn(&AgentDef) -> &'static str,
+) -> Result<&'static AgentDef, UnknownAgent> {
+    AGENTS.iter().find(|def| key(def) == name).ok_or_else(|| {
+        let mut known: Vec<&'static str> = AGENTS.iter().map(key).collect();
+        known.dedup();
+        UnknownAgent { what, name: name.to_string(), nearest: nearest(name, &known), known }
+    })
+}
+
+fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(&name, known), *known))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+/// An agent as a user writes it on one line.
+#[derive(Debug)]
+pub struct Resolved {
+    pub def: &'static AgentDef,
+    /// Set if it is not simply the agent's own program.
+    pub program: Option<String>,
+    pub args: Vec<String>,
+}
+
+/// Understands `claude`, `./bin/claude -p --model x`, `C:\tools\claude.cmd`, `./my-agent.sh --fast`.
+///
+/// A program that is none of the known ones runs as `command`, if it is given by path or with arguments; a single
+/// unknown word is taken for a misspelt name.
+pub fn resolve(line: &str) -> Result<Resolved, UnknownAgent> {
+    let mut words = split(line).into_iter();
+    let first = words.next().unwrap_or_default();
+    let args: Vec<String> = words.collect();
+    if let Some(def) = AGENTS.iter().find(|def| def.name == first) {
+        return Ok(Resolved { def, program: None, args });
+    }
+    if let Some(def) = by_program(&first) {
+        return Ok(Resolved { def, program: Some(first), args });
+    }
+    let unknown = by_name(&first);
+    let is_path = first.contains(['/', '\\']);
+    match unknown {
+        Err(error) if !is_path && (args.is_empty() || error.nearest.is_some()) => Err(error),
+        _ => Ok(Resolved { def: &any_command::DEF, program: Some(first), args }),
+    }
+}
+
+fn split(line: &str) -> Vec<String> {
+    // Backslashes are separators of a Windows path, not escapes.
+    if line.contains('\\') {
+        return line.split_whitespace().map(str::to_string).collect();
+    }
+    shlex::split(line).unwrap_or_else(|| line.split_whitespace().map(str::to_string).collect())
+}
+
+/// The agent a program is, by its file name.
+pub fn by_program(program: &str) -> Option<&'static AgentDef> {
+    let file = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
+    let stem =
+        [".exe", ".cmd", ".bat", ".ps1"].iter().find_map(|suffix| file.strip_suffix(suffix)).unwrap_or(&file);
+    AGENTS.iter().find(|def| def.file_names.contains(&stem))
+}

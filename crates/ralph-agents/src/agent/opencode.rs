@@ -1,0 +1,151 @@
+//! opencode. No end event: the run ended well if its last step ended with `stop`. Final word: the last text part.
+
+use ralph_core::usage::Usage;
+
+use super::command::{CommandLine, Flag, Model, Prompt};
+use super::{AgentDef, StreamFacts, ToolResults};
+use crate::failure::class::class_of;
+use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::stream::json::Json;
+use crate::stream::{Decode, LineParser, text};
+
+pub(super) const DEF: AgentDef = AgentDef {
+    name: "opencode",
+    file_names: &["opencode"],
+    summary: "opencode.",
+    stream: StreamFacts {
+        format: "opencode-json",
+        end_event: false,
+        tokens: true,
+        cost: true,
+        tool_results: ToolResults::ExitCodes,
+    },
+    line: CommandLine {
+        program: "opencode",
+        subcommand: &["run"],
+        flags: &[Flag::strict("--format", "json", &[])],
+        bypass: &[Flag::plain("--auto", &[])],
+        model: Model::Flag("--model", &["-m"]),
+        prompt: Prompt::Stdin,
+        env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+        ..CommandLine::PLAIN
+    },
+    parser: || LineParser::boxed(Opencode::default()),
+};
+
+#[derive(Default)]
+struct Opencode {
+    session: bool,
+    last_text: String,
+    /// How the last step ended, or that an error came after it.
+    end: Option<End>,
+}
+
+enum End {
+    Step(String),
+    Error(String),
+}
+
+impl Decode for Opencode {
+    fn stdout(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
+        let Some(event @ Json::Object(_)) = Json::parse(line) else { return false };
+        if let (false, Some(id)) = (self.session, event["sessionID"].string()) {
+            self.session = true;
+            out.push(AgentSignal::Session { id, model: None });
+        }
+        let part = &event["part"];
+        match event["type"].text() {
+            "step_start" => self.end = None,
+            // A synthetic text is what opencode itself tells the model.
+            "text" if part["synthetic"].bool() != Some(true) => {
+                let text = text::bounded(part["text"].text().to_string());
+                self.last_text.clone_from(&text);
+                out.push(AgentSignal::Text { text, delta: false });
+            }
+            "tool_use" => tool(part, out),
+            "step_finish" => self.step_finish(part, out),
+            "error" => self.error(&event["error"], out),
+            _ => {}
+        }
+        true
+    }
+
+    fn finish(&mut self, out: &mut Vec<AgentSignal>) {
+        let (ok, reason) = match self.end.take() {
+            Some(End::Step(reason)) => (reason == "stop", reason),
+            Some(End::Error(message)) => (false, message),
+            None => return,
+        };
+        let text = if ok { std::mem::take(&mut self.last_text) } else { String::new() };
+        out.push(AgentSignal::Result { ok, text, reason });
+    }
+}
+
+impl Opencode {
+    fn step_finish(&mut self, part: &Json<'_>, out: &mut Vec<AgentSignal>) {
+        let tokens = &part["tokens"];
+        let number = |json: &Json<'_>| json.u64().unwrap_or(0);
+        if !tokens.is_null() {
+            let usage = Usage {
+                input: number(&tokens["input"]),
+                cache_read: number(&tokens["cache"]["read"]),
+                cache_write: number(&tokens["cache"]["write"]),
+                output: number(&tokens["output"]),
+                reasoning: number(&tokens["reasoning"]),
+            };
+            out.push(AgentSignal::Usage { usage, scope: Scope::Step });
+        }
+        // A model whose price it does not know costs it 0.
+        if let Some(usd) = part["cost"].f64().filter(|usd| *usd > 0.0 || number(&tokens["total"]) == 0) {
+            out.push(AgentSignal::Cost { usd, scope: Scope::Step });
+        }
+        self.end = Some(End::Step(part["reason"].text().to_string()));
+    }
+
+    fn error(&mut self, error: &Json<'_>, out: &mut Vec<AgentSignal>) {
+        let data = &error["data"];
+        let name = error["name"].text();
+        let message = data["message"].str().or(error["message"].str()).unwrap_or(name);
+        let http = data["statusCode"].u16();
+        // The body carries the provider's error code.
+        let codes = format!("{name} {}", text::start(data["responseBody"].text(), 2000));
+        let class = class_of(http, &codes, message);
+        let message = text::message(message);
+        self.end = Some(End::Error(message.clone()));
+        let retry_after_ms = retry_after(&data["responseHeaders"]);
+        out.push(AgentSignal::Error { fatal: true, class, http, retry_after_ms, message });
+    }
+}
+
+fn retry_after(headers: &Json<'_>) -> Option<u64> {
+    let ms = headers["retry-after-ms"].str().and_then(|value| value.trim().parse::<f64>().ok());
+    let s = headers["retry-after"].str().and_then(|value| value.trim().parse::<f64>().ok());
+    ms.or(s.map(|seconds| seconds * 1000.0)).filter(|ms| (0.0..1e13).contains(ms)).map(|ms| ms as u64)
+}
+
+/// A tool shows up once, when it has ended.
+fn tool(part: &Json<'_>, out: &mut Vec<AgentSignal>) {
+    let (state, name) = (&part["state"], part["tool"].text());
+    let (id, input) = (part["callID"].text(), &state["input"]);
+    out.push(AgentSignal::ToolCall {
+        id: id.to_string(),
+        kind: ToolKind::of(name),
+        name: name.to_string(),
+        command: input["command"].string(),
+        path: input["filePath"].string().or_else(|| input["path"].string()),
+    });
+    let exit_code = state["metadata"]["exit"].i64();
+    let status = match (state["status"].text(), name, exit_code) {
+        ("error", ..) | (_, "invalid", _) => ToolStatus::Failed,
+        (_, _, Some(code)) if code != 0 => ToolStatus::Failed,
+        ("completed", ..) => ToolStatus::Ok,
+        _ => ToolStatus::Unknown,
+    };
+    let output = state["output"].str().or(state["error"].str()).unwrap_or("");
+    out.push(AgentSignal::ToolResult {
+        id: id.to_string(),
+        status,
+        exit_code,
+        output: text::excerpt(output),
+    });
+}

@@ -1,0 +1,60 @@
+//! Qwen Code: the stream of Claude Code in a dialect. After a broken stream it joins the torn text to the next one, so
+//! the final word may begin in the middle of an older sentence.
+
+use super::claude::{Claude, Dialect};
+use super::command::{CommandLine, Flag, Model, Prompt};
+use super::{AgentDef, StreamFacts, ToolResults};
+use crate::failure::class::status_in;
+use crate::signal::AgentSignal;
+use crate::stream::{LineParser, text};
+
+pub(super) const DEF: AgentDef = AgentDef {
+    name: "qwen",
+    file_names: &["qwen"],
+    summary: "Qwen Code.",
+    stream: StreamFacts {
+        format: "qwen-stream-json",
+        end_event: true,
+        tokens: true,
+        cost: false,
+        tool_results: ToolResults::ExitCodes,
+    },
+    line: CommandLine {
+        program: "qwen",
+        flags: &[Flag::strict("--output-format", "stream-json", &["-o"])],
+        bypass: &[Flag::plain("--yolo", &["-y", "--approval-mode"])],
+        bypass_env: &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")],
+        partial: Some(Flag::plain("--include-partial-messages", &[])),
+        model: Model::Flag("--model", &["-m"]),
+        prompt: Prompt::Stdin,
+        ..CommandLine::PLAIN
+    },
+    parser: || LineParser::boxed(Claude::new(&QWEN)),
+};
+
+const QWEN: Dialect =
+    Dialect { input_includes_cached: true, output_in_delta: false, exit_code, stderr: retry };
+
+/// "Exit Code: 101" on a line of its own, behind what the command printed.
+fn exit_code(output: &str) -> Option<i64> {
+    output.lines().rev().find_map(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok())
+}
+
+/// "Retrying in 60s (attempt 1/10): [API Error: 429 …]". The notice on stdout has no status and no reason.
+fn retry(line: &str, out: &mut Vec<AgentSignal>) -> bool {
+    let Some((delay, rest)) =
+        line.strip_prefix("Retrying in ").and_then(|rest| rest.split_once("s (attempt "))
+    else {
+        return false;
+    };
+    let Some((count, reason)) = rest.split_once("): ") else { return false };
+    let (attempt, max) = count.split_once('/').unwrap_or((count, ""));
+    out.push(AgentSignal::Retry {
+        attempt: attempt.parse().ok(),
+        max: max.parse().ok(),
+        delay_ms: delay.parse::<u64>().ok().and_then(|seconds| seconds.checked_mul(1000)),
+        http: status_in(reason),
+        reason: text::message(reason),
+    });
+    true
+}

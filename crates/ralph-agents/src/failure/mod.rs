@@ -1,0 +1,60 @@
+//! Why a run failed and what cures it.
+//!
+//! Read from what the CLI reports as errors, limits and retries. What the agent says and what its tools print never
+//! comes here: a text that merely mentions limits triggers nothing.
+
+pub mod class;
+#[cfg(test)]
+mod corpus;
+pub mod reset;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use crate::signal::FailureClass;
+use crate::summary::RunSummary;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub class: FailureClass,
+    /// Of a limit: when it ends, as far as the CLI says. May lie in the past.
+    pub resets_at: Option<Timestamp>,
+    pub message: String,
+}
+
+/// The failure of a run that did not go well. None: nothing in its output says why.
+///
+/// `now` is when the output came, `zone` the zone of clock times that name none.
+pub fn failure(run: &RunSummary, now: Timestamp, zone: &TimeZone) -> Option<Failure> {
+    let limit = run.limit.as_ref();
+    if let Some(error) = &run.error {
+        // A rejected limit explains the error that follows it, unless that one is about something else.
+        let limited = limit.is_some() && matches!(error.class, FailureClass::Limit | FailureClass::Other);
+        let class = if limited { FailureClass::Limit } else { error.class };
+        let resets_at = (class == FailureClass::Limit)
+            .then(|| {
+                limit
+                    .and_then(|limit| limit.resets_at)
+                    .and_then(|seconds| Timestamp::from_second(seconds).ok())
+                    .or_else(|| error.retry_after_ms.and_then(|ms| reset::after_ms(now, ms)))
+                    .or_else(|| reset::parse(&error.message, now, zone))
+            })
+            .flatten();
+        return Some(Failure { class, resets_at, message: error.message.clone() });
+    }
+    if let Some(limit) = limit {
+        let resets_at = limit.resets_at.and_then(|seconds| Timestamp::from_second(seconds).ok());
+        let window = limit.window.as_deref().unwrap_or("usage");
+        return Some(Failure {
+            class: FailureClass::Limit,
+            resets_at,
+            message: format!("{window} limit reached"),
+        });
+    }
+    // It never gave up by itself, but was trying again and again.
+    let retry = run.retrying.as_ref()?;
+    let class = class::class_of(retry.http, "", &retry.reason);
+    let resets_at = (class == FailureClass::Limit).then(|| reset::parse(&retry.reason, now, zone)).flatten();
+    Some(Failure { class, resets_at, message: format!("kept trying again: {}", retry.reason) })
+}

@@ -1,0 +1,111 @@
+//! What one run of an agent came to, folded from its signals. Bounded whatever the agent prints.
+
+use ralph_core::usage::Usage;
+
+use crate::signal::{AgentSignal, FailureClass, LimitStatus};
+use crate::stream::text;
+use crate::totals::Totals;
+
+/// Lines of noise kept for the message of a run that failed without a word in its stream.
+const NOISE_KEPT: usize = 5;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunSummary {
+    pub session: Option<String>,
+    pub model: Option<String>,
+    pub totals: Totals,
+    /// The stream's own end; the last one, if there are several.
+    pub result: Option<StreamResult>,
+    /// The last error the CLI gave up over.
+    pub error: Option<ErrorSeen>,
+    /// A usage limit that was hit.
+    pub limit: Option<LimitSeen>,
+    /// The CLI was trying again when this was last heard of it.
+    pub retrying: Option<RetrySeen>,
+    pub retries: u64,
+    /// Tool calls without a result.
+    pub open_tools: Vec<String>,
+    /// The last lines that were not part of the stream.
+    pub noise: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamResult {
+    pub ok: bool,
+    pub text: String,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ErrorSeen {
+    pub class: FailureClass,
+    pub http: Option<u16>,
+    pub retry_after_ms: Option<u64>,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitSeen {
+    pub resets_at: Option<i64>,
+    pub window: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetrySeen {
+    pub http: Option<u16>,
+    pub reason: String,
+}
+
+impl RunSummary {
+    /// For a process that goes on with a session, see [`Totals::resumed`].
+    pub fn resumed(usage: Usage) -> RunSummary {
+        RunSummary { totals: Totals::resumed(usage), ..RunSummary::default() }
+    }
+
+    pub fn observe(&mut self, signal: &AgentSignal) {
+        self.totals.observe(signal);
+        match signal {
+            AgentSignal::Session { id, model } => {
+                self.session = Some(id.clone());
+                self.model = model.clone().or(self.model.take());
+            }
+            AgentSignal::Text { .. } => self.retrying = None,
+            AgentSignal::ToolCall { id, .. } => {
+                self.retrying = None;
+                if self.open_tools.len() < 1000 {
+                    self.open_tools.push(id.clone());
+                }
+            }
+            AgentSignal::ToolResult { id, .. } => self.open_tools.retain(|open| open != id),
+            AgentSignal::Retry { http, reason, .. } => {
+                self.retries += 1;
+                // A notice on the other stream may tell less of the same retry.
+                let known = self.retrying.take().and_then(|retry| retry.http);
+                self.retrying = Some(RetrySeen { http: http.or(known), reason: reason.clone() });
+            }
+            AgentSignal::RateLimit { status: LimitStatus::Rejected, resets_at, window, .. } => {
+                self.limit = Some(LimitSeen { resets_at: *resets_at, window: window.clone() });
+            }
+            AgentSignal::Error { fatal: true, class, http, retry_after_ms, message } => {
+                let (class, http, retry_after_ms) = (*class, *http, *retry_after_ms);
+                self.error = Some(ErrorSeen { class, http, retry_after_ms, message: message.clone() });
+            }
+            AgentSignal::Result { ok, text, reason } => {
+                let (text, reason) = (text.clone(), text::message(reason));
+                self.result = Some(StreamResult { ok: *ok, text, reason });
+            }
+            AgentSignal::Noise { line } => {
+                if self.noise.len() >= NOISE_KEPT {
+                    self.noise.remove(0);
+                }
+                self.noise.push(line.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The agent's final word, if its stream ended well.
+    pub fn final_text(&self) -> Option<&str> {
+        self.result.as_ref().filter(|result| result.ok).map(|result| result.text.as_str())
+    }
+}

@@ -1,0 +1,226 @@
+//! Every recording of a real CLI: transcript in; signals, totals, verdict and failure out.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ralph_agents::agent::by_name;
+use ralph_agents::failure::failure;
+use ralph_agents::{AgentSignal, Exit, Outcome, RunSummary, Stream, verdict};
+
+struct Recording {
+    agent: String,
+    scenario: String,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    exit: String,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts")
+}
+
+fn recordings() -> Vec<Recording> {
+    let mut all = Vec::new();
+    for agent in fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()) {
+        for exit in fs::read_dir(&agent).unwrap().map(|entry| entry.unwrap().path()) {
+            if exit.extension().is_some_and(|extension| extension == "exit") {
+                let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_string();
+                all.push(Recording {
+                    agent: name(&agent),
+                    scenario: name(&exit),
+                    stdout: fs::read(exit.with_extension("stdout.jsonl")).unwrap(),
+                    stderr: fs::read(exit.with_extension("stderr.txt")).unwrap_or_default(),
+                    exit: fs::read_to_string(&exit).unwrap().trim().to_string(),
+                });
+            }
+        }
+    }
+    all.sort_by(|a, b| (&a.agent, &a.scenario).cmp(&(&b.agent, &b.scenario)));
+    assert!(all.len() > 140, "{}", all.len());
+    all
+}
+
+impl Recording {
+    fn signals(&self) -> Vec<AgentSignal> {
+        let mut parser = by_name(&self.agent).unwrap().parser();
+        let mut out = Vec::new();
+        parser.push(Stream::Stdout, &self.stdout, &mut out);
+        parser.push(Stream::Stderr, &self.stderr, &mut out);
+        parser.finish(&mut out);
+        out
+    }
+
+    fn summary(&self) -> RunSummary {
+        let mut run = RunSummary::default();
+        self.signals().iter().for_each(|signal| run.observe(signal));
+        run
+    }
+
+    /// How it ended, and whether the recorder (in ralph's place) had to kill it. A signal that was the scenario itself
+    /// counts as somebody else's.
+    fn exit(&self) -> (Exit, bool) {
+        match self.exit.parse::<i32>() {
+            Ok(code) if code >= 0 => (Exit::Code(code), false),
+            Ok(signal) => (Exit::Signal(-signal), false),
+            Err(_) => (Exit::Signal(9), true),
+        }
+    }
+
+    fn verdict(&self) -> Outcome {
+        let (exit, sent) = self.exit();
+        verdict(&self.summary(), exit, sent)
+    }
+}
+
+fn now() -> Timestamp {
+    "2026-11-15T23:30:00Z".parse().unwrap()
+}
+
+fn render(recording: &Recording) -> String {
+    let mut text = String::new();
+    let mut noise = 0;
+    for signal in recording.signals() {
+        if matches!(signal, AgentSignal::Noise { .. }) {
+            noise += 1;
+            continue;
+        }
+        writeln!(text, "{}", serde_json::to_string(&signal).unwrap()).unwrap();
+    }
+    let run = recording.summary();
+    writeln!(text, "-- {noise} lines of noise, {} retries, open tools {:?}", run.retries, run.open_tools)
+        .unwrap();
+    writeln!(text, "-- usage {}", serde_json::to_string(&run.totals.usage()).unwrap()).unwrap();
+    writeln!(text, "-- cost {:?}", run.totals.cost_usd()).unwrap();
+    writeln!(text, "-- exit {}", recording.exit).unwrap();
+    match recording.verdict() {
+        Outcome::Ok => writeln!(text, "-- ok").unwrap(),
+        Outcome::Failed { why } => {
+            writeln!(text, "-- failed: {why}").unwrap();
+            match failure(&run, now(), &TimeZone::UTC) {
+                None => writeln!(text, "-- failure: not known").unwrap(),
+                Some(it) => {
+                    let resets = it.resets_at.map(|at| at.to_string());
+                    writeln!(text, "-- failure: {} resets {resets:?}", it.class.name()).unwrap();
+                }
+            }
+        }
+    }
+    text
+}
+
+/// One snapshot for each agent.
+#[test]
+fn each_recording_reads_as_reviewed() {
+    let mut pages: Vec<(String, String)> = Vec::new();
+    for recording in recordings() {
+        let section = format!("== {}\n{}\n", recording.scenario, render(&recording));
+        match pages.last_mut().filter(|(agent, _)| *agent == recording.agent) {
+            Some((_, page)) => page.push_str(&section),
+            None => pages.push((recording.agent, section)),
+        }
+    }
+    for (agent, page) in pages {
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(agent, page);
+        });
+    }
+}
+
+#[test]
+fn the_success_script_has_the_same_tokens_everywhere() {
+    let mut seen = Vec::new();
+    for recording in recordings().iter().filter(|recording| recording.scenario.starts_with("success")) {
+        let usage = recording.summary().totals.usage();
+        let split = usage.map(|usage| (usage.input, usage.cache_read, usage.output));
+        let want = match recording.agent.as_str() {
+            "goose" => Some((21_350, 0, 160)),
+            "copilot" | "kimi" => None,
+            _ => Some((6_050, 15_300, 160)),
+        };
+        assert_eq!(split, want, "{} {}", recording.agent, recording.scenario);
+        assert_eq!(recording.verdict(), Outcome::Ok, "{} {}", recording.agent, recording.scenario);
+        let run = recording.summary();
+        let said = run.final_text().unwrap();
+        assert!(said.ends_with("\n\n<ralph>COMPLETE</ralph>"), "{}: {said}", recording.agent);
+        seen.push(recording.agent.clone());
+    }
+    seen.dedup();
+    assert_eq!(
+        seen,
+        ["claude", "cline", "codex", "copilot", "gemini", "goose", "kimi", "opencode", "pi", "qwen"]
+    );
+}
+
+#[test]
+fn only_what_ended_well_is_ok() {
+    for recording in recordings() {
+        let good = ["success", "text", "toolfail", "bgchild", "no-git-repo", "stall-once"];
+        let want = good.iter().any(|good| recording.scenario.starts_with(good));
+        let got = recording.verdict() == Outcome::Ok;
+        assert_eq!(got, want, "{} {}: {:?}", recording.agent, recording.scenario, recording.verdict());
+        // A signal of ralph's own makes a failure of everything.
+        let sent = verdict(&recording.summary(), Exit::Code(0), true);
+        assert!(matches!(sent, Outcome::Failed { .. }));
+        // And a bad exit code too.
+        let (code, killed) = (verdict(&recording.summary(), Exit::Code(1), false), Exit::Signal(15));
+        assert_ne!(code, Outcome::Ok);
+        assert_ne!(verdict(&recording.summary(), killed, false), Outcome::Ok);
+    }
+}
+
+#[test]
+fn each_failure_has_its_class() {
+    for recording in recordings() {
+        if recording.verdict() == Outcome::Ok {
+            continue;
+        }
+        let scenario = recording.scenario.split('-').next().unwrap();
+        let want = match (recording.agent.as_str(), scenario) {
+            (_, "autherror" | "noauth" | "noapikey") => Some("sign_in"),
+            (_, "badrequest") => Some("context_too_long"),
+            (_, "ratelimit") => Some("limit"),
+            (_, "servererror" | "overloaded" | "noserver" | "disconnect") => Some("outage"),
+            (_, "quota") => Some("billing"),
+            ("claude" | "codex" | "gemini", "usagelimit") => Some("limit"),
+            // "insufficient_quota": no waiting helps.
+            (_, "usagelimit") => Some("billing"),
+            ("claude", "maxbudget" | "sigint") => Some("other"),
+            // Was trying again when it was stopped.
+            ("claude", "stall") => continue,
+            _ => None,
+        };
+        let got = failure(&recording.summary(), now(), &TimeZone::UTC).map(|failure| failure.class.name());
+        assert_eq!(got, want, "{} {}", recording.agent, recording.scenario);
+    }
+}
+
+#[test]
+fn the_cut_of_the_chunks_makes_no_difference() {
+    for recording in recordings() {
+        let whole = recording.signals();
+        for size in [1, 7, 1000, 4096] {
+            let mut parser = by_name(&recording.agent).unwrap().parser();
+            let mut out = Vec::new();
+            recording.stdout.chunks(size).for_each(|chunk| parser.push(Stream::Stdout, chunk, &mut out));
+            recording.stderr.chunks(size).for_each(|chunk| parser.push(Stream::Stderr, chunk, &mut out));
+            parser.finish(&mut out);
+            // Noise on stderr comes last either way, because stdout was pushed first and ends with a line end.
+            assert_eq!(out, whole, "{} {} in chunks of {size}", recording.agent, recording.scenario);
+        }
+    }
+}
+
+#[test]
+fn crlf_makes_no_difference() {
+    for recording in recordings() {
+        let mut with_cr = Recording { exit: recording.exit.clone(), ..recording };
+        let whole = with_cr.signals();
+        for bytes in [&mut with_cr.stdout, &mut with_cr.stderr] {
+            *bytes = String::from_utf8_lossy(bytes).replace('\n', "\r\n").into_bytes();
+        }
+        assert_eq!(with_cr.signals(), whole, "{} {}", with_cr.agent, with_cr.scenario);
+    }
+}

@@ -1,0 +1,84 @@
+//! Help and documentation that are derived from what the parts declare, so that they can not go stale.
+
+use std::fmt::Write as _;
+
+use ralph_core::guard::GUARDS;
+
+/// A generated text by its name. `cargo xtask gen` puts them into the documents.
+pub fn table(name: &str) -> Option<String> {
+    match name {
+        "guards" => Some(guards_table()),
+        "settings" => Some(settings_table()),
+        "commands" => Some(commands_table()),
+        _ => None,
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ralph run -p \"fix the failing tests\" -a ./my-agent.sh
+  ralph run -f PROMPT.md -a 'agent --flag \"a b\"' -n 20
+  ralph run my.yml --max-runtime 6h
+  ralph run path/to/folder       # a folder with a RALPH.md
+
+Without TARGET and -p: ralph.yml, else RALPH.md, in the workspace.
+The agent is any command. It gets the prompt on standard input. It says that the
+task is complete with the line <ralph>COMPLETE</ralph>, or that it needs a person
+with <ralph>BLOCKED: reason</ralph>.";
+
+/// What stands below the options of `ralph run --help`.
+pub fn run_help() -> String {
+    let mut out = String::from("What ends a run, beside the agent's word and yours:\n");
+    let width = GUARDS.iter().map(|def| def.key.len()).max().unwrap_or(0);
+    for def in GUARDS {
+        let _ = writeln!(out, "  {:width$}  {}", def.key, def.summary);
+    }
+    out.push('\n');
+    out.push_str(EXAMPLES);
+    out
+}
+
+fn guards_table() -> String {
+    let mut out = String::from("| reason | setting | kind | |\n|---|---|---|---|\n");
+    for def in GUARDS {
+        let _ =
+            writeln!(out, "| `{}` | `{}` | {} | {} |", def.key, def.setting, def.kind.as_str(), def.summary);
+    }
+    out
+}
+
+fn commands_table() -> String {
+    let command = crate::command();
+    let mut out = String::from("| command | |\n|---|---|\n");
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(out, "| `ralph {}` | {about} |", sub.get_name());
+    }
+    out
+}
+
+/// Every setting of the schema with its default and the first line of what it is.
+fn settings_table() -> String {
+    let mut out = String::from("| setting | default | |\n|---|---|---|\n");
+    rows("", crate::config::schema(), &mut out);
+    out
+}
+
+fn rows(prefix: &str, schema: &serde_json::Value, out: &mut String) {
+    let Some(fields) = schema.get("properties").and_then(|fields| fields.as_object()) else { return };
+    for (key, field) in fields {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        if field.get("properties").is_some() {
+            rows(&path, field, out);
+            continue;
+        }
+        let default = match field.get("default") {
+            None | Some(serde_json::Value::Null) => String::new(),
+            Some(serde_json::Value::String(text)) => format!("`{text}`"),
+            Some(value) => format!("`{value}`"),
+        };
+        let about = field.get("description").and_then(|text| text.as_str()).unwrap_or_default();
+        let about = about.split("\n\n").next().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let _ = writeln!(out, "| `{path}` | {default} | {about} |");
+    }
+}
