@@ -1,10 +1,14 @@
 //! Chores of the workspace: `cargo xtask TASK`. This file only dispatches; each task is one file.
 
+mod bench;
 mod generate;
+mod lab;
 mod metadata;
 mod mutants;
 mod repo;
+mod sim;
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -21,12 +25,27 @@ const TASKS: &[Task] = &[
     Task { name: "tidy", summary: "Check what a reviewer would: architecture, sizes, text.", run: tidy::run },
     Task { name: "gen", summary: "Write the generated files that `tidy` compares.", run: generate::run },
     Task { name: "mutants", summary: "Prove that the simulation catches broken engines.", run: mutants::run },
+    Task { name: "bench", summary: "Measure what ralph costs, against a shell loop.", run: bench::run },
+    Task {
+        name: "torture",
+        summary: "Kill the real program at random moments, and count what is left.",
+        run: torture::run,
+    },
+    Task { name: "sim", summary: "Simulate a million crashes of the engine.", run: sim::run },
     Task { name: "help", summary: "List the tasks.", run: help },
 ];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    match dispatch(TASKS, &args) {
+    // The agent of a benchmark, not a task.
+    if let Some((name, rest)) = args.split_first().filter(|(name, _)| *name == "__flood") {
+        return ended(bench::flood(rest).map_err(|error| format!("{name}: {error}")));
+    }
+    ended(dispatch(TASKS, &args))
+}
+
+fn ended(result: Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("xtask: {message}");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use verdict::Verdict;
 
 /// The tests that must catch every mutant: cargo's arguments, and the filter of test names.
-const TESTS: &[&str] = &["test", "--locked", "--release", "--package", "ralph-core", "--tests"];
+const TESTS: &[&str] = &["test", "--locked", "--release", "--package", "ralph-core", "--test", "core"];
 const FILTER: &str = "sim";
 
 /// A mutant may make the engine run for ever. The simulation itself must notice; this only ends the wait.

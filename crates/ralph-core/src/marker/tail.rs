@@ -33,18 +33,19 @@ impl TailScanner {
     }
 
     pub fn push(&mut self, mut bytes: &[u8]) {
+        if !self.partial.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', bytes) else { return self.extend_partial(bytes) };
+            self.extend_partial(&bytes[..end]);
+            let whole = std::mem::take(&mut self.partial);
+            self.line(&whole);
+            self.partial = whole;
+            self.partial.clear();
+            bytes = &bytes[end + 1..];
+        }
+        bytes = last_words(bytes);
         while let Some(end) = memchr::memchr(b'\n', bytes) {
-            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-            if self.partial.is_empty() {
-                self.line(line);
-            } else {
-                self.extend_partial(line);
-                let whole = std::mem::take(&mut self.partial);
-                self.line(&whole);
-                self.partial = whole;
-                self.partial.clear();
-            }
-            bytes = rest;
+            self.line(&bytes[..end]);
+            bytes = &bytes[end + 1..];
         }
         self.extend_partial(bytes);
     }
@@ -73,7 +74,7 @@ impl TailScanner {
     fn line(&mut self, line: &[u8]) {
         let line = &line[..line.len().min(MAX_LINE)];
         let fenced = self.fence.covers(line);
-        if line.iter().all(u8::is_ascii_whitespace) {
+        if is_blank(line) {
             return;
         }
         // The oldest line's memory becomes the newest's: no allocation per line.
@@ -87,4 +88,24 @@ impl TailScanner {
         kept.fenced = fenced;
         self.lines.push_back(kept);
     }
+}
+
+/// Passes over the lines that more than enough others follow, so that a flood is not taken apart line by line. Not where a
+/// fence may open or close: each of those counts.
+fn last_words(bytes: &[u8]) -> &[u8] {
+    let is_fence = |mark: &[u8]| memchr::memmem::find(bytes, mark).is_some();
+    let Some(mut end) = memchr::memrchr(b'\n', bytes) else { return bytes };
+    let mut found = 0;
+    while let Some(newline) = memchr::memrchr(b'\n', &bytes[..end]) {
+        found += usize::from(!is_blank(&bytes[newline + 1..end]));
+        if found > KEPT {
+            return if is_fence(b"```") || is_fence(b"~~~") { bytes } else { &bytes[newline + 1..] };
+        }
+        end = newline;
+    }
+    bytes
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
 }

@@ -121,3 +121,25 @@ fn invalid_bytes_and_endless_lines_do_not_hide_a_marker() {
     scanner.push(b"\n<ralph>COMPLETE</ralph>");
     assert!(scanner.finish().complete);
 }
+
+/// The same text in one piece and in pieces of any size.
+#[test]
+fn it_does_not_matter_how_the_text_is_cut() {
+    let flood = |mark: &str| format!("a\n{mark}\n{}", "line\n \n".repeat(50));
+    let texts = [
+        ("<ralph>COMPLETE</ralph>\n".to_owned() + &"x\n\n".repeat(19), true),
+        ("<ralph>COMPLETE</ralph>\n".to_owned() + &"x\n\n".repeat(20), false),
+        (flood("") + "<ralph>COMPLETE</ralph>\n", true),
+        (flood("```") + "<ralph>COMPLETE</ralph>\n", false),
+        (flood("~~~") + "<ralph>COMPLETE</ralph>", false),
+        (flood("```") + "```\n" + &flood("") + "<ralph>COMPLETE</ralph>", true),
+        (flood("``") + "<ralph>COMPLETE</ralph>\n" + &"y\n".repeat(19), true),
+    ];
+    for (text, expected) in &texts {
+        for size in [1, 2, 3, 7, 64, text.len()] {
+            let mut scanner = TailScanner::new(Rules::default());
+            text.as_bytes().chunks(size).for_each(|chunk| scanner.push(chunk));
+            assert_eq!(scanner.finish().complete, *expected, "{text:?} in pieces of {size}");
+        }
+    }
+}
