@@ -1,5 +1,6 @@
 //! What can go wrong before, around and after a run, and the exit code of each.
 
+use std::fmt;
 use std::io::IsTerminal;
 
 use ralph_runtime::session::SessionError;
@@ -31,8 +32,17 @@ impl CliError {
                 let color = crate::io::color(std::io::stderr().is_terminal());
                 eprintln!("{}", error.render(color));
             }
-            CliError::Session(error) => eprintln!("error: {error}"),
-            CliError::Usage(message) | CliError::Failed(message) => eprintln!("error: {message}"),
+            other => eprintln!("error: {other}"),
+        }
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CliError::Config(error) => error.fmt(f),
+            CliError::Session(error) => error.fmt(f),
+            CliError::Usage(message) | CliError::Failed(message) => f.write_str(message),
         }
     }
 }

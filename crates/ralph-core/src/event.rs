@@ -467,6 +467,8 @@ pub struct RunStopped {
     pub exit_code: u8,
     pub message: String,
     pub iterations: u32,
+    #[serde(default)]
+    pub failures: u32,
     pub cost_usd: Option<f64>,
     /// Time the loop worked, over all resumes.
     #[serde(rename = "duration_ms", with = "millis")]

@@ -52,9 +52,7 @@ pub struct Summary {
     pub started_at: Timestamp,
     pub last_at: Timestamp,
     pub live: bool,
-    pub pid: u32,
-    pub iterations: u32,
-    pub cost_usd: Option<f64>,
+    /// How it stopped, unless it goes on or was cut off.
     pub stopped: Option<ralph_core::event::RunStopped>,
 }
 
@@ -197,36 +195,20 @@ impl RunDir {
             let lines = journal::last_lines(&self.journal(), 1, keep).ok()?;
             parse(lines.first()?)
         };
-        let mut summary = Summary {
+        let boundary =
+            |line: &[u8]| matches!(type_of(line), Some("run.started" | "run.resumed" | "run.stopped"));
+        Some(Summary {
             id: self.id.clone(),
             name: started.plan.name.clone(),
             workspace: started.plan.workspace.clone(),
             started_at,
             last_at: last(&|_| true).map_or(started_at, |record| record.at),
             live: self.is_live(),
-            pid: started.pid,
-            iterations: 0,
-            cost_usd: None,
-            stopped: None,
-        };
-        let boundary =
-            |line: &[u8]| matches!(type_of(line), Some("run.started" | "run.resumed" | "run.stopped"));
-        match last(&boundary).map(|record| record.event) {
-            Some(Event::RunStopped(stopped)) => {
-                summary.iterations = stopped.iterations;
-                summary.cost_usd = stopped.cost_usd;
-                summary.stopped = Some(stopped);
-                return Some(summary);
-            }
-            Some(Event::RunResumed(resumed)) => summary.pid = resumed.pid,
-            _ => {}
-        }
-        if let Some(Record { event: Event::IterationFinished(finished), .. }) =
-            last(&|line| type_of(line) == Some("iteration.finished"))
-        {
-            summary.iterations = finished.iteration.0;
-        }
-        Some(summary)
+            stopped: last(&boundary).and_then(|record| match record.event {
+                Event::RunStopped(stopped) => Some(stopped),
+                _ => None,
+            }),
+        })
     }
 
     /// Bytes on disk.

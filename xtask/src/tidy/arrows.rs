@@ -77,6 +77,8 @@ fn cycles(tree: &Tree, members: &BTreeSet<&str>) -> Vec<Violation> {
         .iter()
         .map(|package| {
             let names = package.dependencies.iter().map(|it| it.name.as_str());
+            // A package may use itself in its tests, to switch on one of its features.
+            let names = names.filter(|name| *name != package.name);
             (package.name.as_str(), names.filter(|name| members.contains(name)).collect())
         })
         .collect();
@@ -85,7 +87,7 @@ fn cycles(tree: &Tree, members: &BTreeSet<&str>) -> Vec<Violation> {
     packages
         .flat_map(|package| {
             let closing = package.dependencies.iter().filter(|it| {
-                members.contains(it.name.as_str()) && (it.name == package.name || reaches(&uses, &it.name, &package.name))
+                it.name != package.name && members.contains(it.name.as_str()) && reaches(&uses, &it.name, &package.name)
             });
             closing.map(|it| {
                 let what = format!(
@@ -150,7 +152,7 @@ mod tests {
         let found = check(&tree(&[core, UI]));
         assert_eq!(places(&found), ["crates/ralph-core/Cargo.toml:2", "crates/ralph-ui/Cargo.toml:2"]);
         let own = ("crates/ralph-core/Cargo.toml", "[dev-dependencies]\nralph-core = dev\n");
-        assert_eq!(check(&tree(&[own])).len(), 1);
+        assert_eq!(check(&tree(&[own])), [], "its own tests may switch on its features");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! `ralph list`
 
-use ralph_runtime::store::{Store, Summary};
+use ralph_core::replay::Folder;
+use ralph_runtime::store::{RunDir, Store, Summary};
 use ralph_ui::list::{self, ListedState, RunListing};
 
-use super::workspace;
+use super::{each_record, workspace};
 use crate::args::ListArgs;
 use crate::error::CliError;
 
@@ -14,7 +15,7 @@ pub fn list(args: ListArgs) -> Result<u8, CliError> {
         .runs()
         .iter()
         .filter_map(|run| match run.summary() {
-            Some(summary) => (args.all || summary.workspace == here).then(|| listing(summary)),
+            Some(summary) => (args.all || summary.workspace == here).then(|| listing(run, summary)),
             // Whose it is can not be told: it is shown where all are.
             None => args
                 .all
@@ -23,30 +24,43 @@ pub fn list(args: ListArgs) -> Result<u8, CliError> {
         .collect();
     match args.json {
         true => crate::io::print_json(&list::to_json(&runs))?,
-        false => crate::io::print(&list::render(
-            &runs,
-            ralph_runtime::clock::now(),
-            args.all,
-            &crate::io::style(),
-        ))?,
+        false => {
+            crate::io::print(&list::render(
+                &runs,
+                ralph_runtime::clock::now(),
+                args.all,
+                &crate::io::style(),
+            ))?;
+        }
     }
     Ok(0)
 }
 
-fn listing(summary: Summary) -> RunListing {
+/// A run that has stopped says it all in its last record; of any other, all of them are read.
+fn listing(run: &RunDir, summary: Summary) -> RunListing {
+    let Some(stopped) = summary.stopped else { return unfinished(run, summary.live) };
     RunListing {
         run: summary.id,
-        state: match summary.stopped {
-            Some(stopped) => ListedState::Stopped { reason: stopped.reason, kind: stopped.kind },
-            None if summary.live => ListedState::Running,
-            None => ListedState::Crashed,
-        },
-        iterations: summary.iterations,
-        failures: 0,
+        state: ListedState::Stopped { reason: stopped.reason, kind: stopped.kind },
+        iterations: stopped.iterations,
+        failures: stopped.failures,
         started_at: Some(summary.started_at),
         last_at: Some(summary.last_at),
-        cost_usd: summary.cost_usd,
+        cost_usd: stopped.cost_usd,
         name: summary.name,
         workspace: summary.workspace,
+    }
+}
+
+fn unfinished(run: &RunDir, live: bool) -> RunListing {
+    let mut folder = Folder::default();
+    let read = each_record(run, &mut |record| {
+        folder.push(&record);
+        Ok(())
+    });
+    match (folder.state, read) {
+        (Some(state), Ok(())) => RunListing::of(&state, live),
+        (_, Err(error)) => RunListing::damaged(run.id.clone(), error.to_string()),
+        (None, _) => RunListing::damaged(run.id.clone(), "its journal does not begin with a start"),
     }
 }

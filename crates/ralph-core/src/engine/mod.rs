@@ -299,6 +299,7 @@ impl Turn<'_> {
             exit_code: reason.exit_code,
             message: reason.message,
             iterations: state.iterations_finished,
+            failures: state.total_failures,
             cost_usd: state.cost_now(),
             duration: state.runtime,
         };
