@@ -132,6 +132,15 @@ impl Story {
             format!("{what} {run} in {}", clean(&plan.workspace.to_string_lossy())),
             format!("  {} {agent}", self.label("agent")),
         ];
+        if !plan.agent.bypass.is_empty() {
+            // Shown because it lets the agent do anything; `autonomous: false` leaves it out.
+            let bypass = words::foreign(&plan.agent.bypass.join(" "));
+            lines.push(format!("  {} no permission questions: {bypass}", self.label("")));
+        }
+        if !plan.fallback.is_empty() {
+            let names: Vec<String> = plan.fallback.iter().map(|agent| clean(&agent.name)).collect();
+            lines.push(format!("  {} at limits and outages: {}", self.label(""), names.join(", ")));
+        }
         let mut label = self.label("limits");
         for part in wrap_list(&self.limits(state, record), COLUMNS - 10) {
             lines.push(format!("  {label} {part}"));

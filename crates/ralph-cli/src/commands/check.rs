@@ -11,7 +11,8 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     sources.sets = args.sets;
     sources.env = Env::from_process();
     let loaded = config::load(&sources)?;
-    run::check_agent(&loaded)?;
+    let plan = loaded.to_plan(None, rustix::process::geteuid().is_root())?;
+    run::check_agents(&loaded, &plan)?;
     match (args.json, args.show) {
         (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
         (_, true) => crate::io::print(&table(&loaded))?,

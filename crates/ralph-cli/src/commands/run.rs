@@ -31,10 +31,11 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
         once: args.once,
     };
     let loaded = config::load(&sources)?;
-    check_agent(&loaded)?;
     let log_dir = args.log_dir.map(std::path::absolute).transpose()?;
     let is_root = rustix::process::geteuid().is_root();
     let plan = loaded.to_plan(log_dir, is_root)?;
+    check_agents(&loaded, &plan)?;
+    warn_of_unknown_cost(&loaded, &plan);
     if args.dry_run {
         return dry_run(&plan);
     }
@@ -48,14 +49,28 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
 }
 
 /// A missing agent is a mistake in the definition as long as nothing has been started.
-pub fn check_agent(loaded: &Loaded) -> Result<(), CliError> {
+pub fn check_agents(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     let path = std::env::var_os("PATH");
-    match resolve_program(&loaded.agent.program, &loaded.workspace, path.as_deref()) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let help = "the agent is looked up from the workspace; install it, or give its path with -a";
-            Err(loaded.error_at(loaded.agent_path(), &error.to_string(), Some(help)).into())
-        }
+    let agents = std::iter::once((loaded.agent_path(), &plan.agent));
+    for (setting, agent) in agents.chain(plan.fallback.iter().map(|agent| ("fallback", agent))) {
+        let Err(error) = resolve_program(&agent.program, &loaded.workspace, path.as_deref()) else { continue };
+        let help = match loaded.agent.meant().filter(|_| setting != "fallback") {
+            Some(name) if name != agent.program => format!("did you mean `{name}`?"),
+            _ => "the agent is looked up from the workspace; install it, or give its path with -a".to_owned(),
+        };
+        return Err(loaded.error_at(setting, &error.to_string(), Some(&help)).into());
+    }
+    Ok(())
+}
+
+/// A limit that can not hold is said at the start, not found out in the morning.
+fn warn_of_unknown_cost(loaded: &Loaded, plan: &Plan) {
+    if plan.limits.max_cost_usd.is_some() && !loaded.agent.cost_enforceable(&plan.prices) {
+        eprintln!(
+            "note: max_cost can not be enforced: {} does not report what it costs, and ralph has no price for its \
+             model; set `prices` and `agent.model`, or limit `event_loop.max_tokens`",
+            plan.agent.name
+        );
     }
 }
 

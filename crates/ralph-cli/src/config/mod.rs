@@ -160,13 +160,17 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         Some(target) => reader.file(target)?,
         None => None,
     };
+    // `-a` replaces the agent as a whole, so it comes first: `--set agent.…` is about the one it names.
+    let (agent, flags): (Vec<Node>, Vec<Node>) =
+        flags.read(&mut reader.map).into_iter().partition(|tree| tree.entry("agent").is_some());
+    reader.trees.extend(agent);
     for item in &sources.sets {
         match layers::read_set(&mut reader.map, item) {
             Ok(tree) => reader.trees.push(tree),
             Err(one) => reader.found.push(one),
         }
     }
-    reader.trees.extend(flags.read(&mut reader.map));
+    reader.trees.extend(flags);
     let settings = reader.join()?;
 
     let definition: Definition =

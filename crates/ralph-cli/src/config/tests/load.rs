@@ -416,3 +416,48 @@ fn unreadable_and_endless_files_are_errors() {
     std::fs::create_dir(&config).unwrap();
     assert!(user.err().contains("can not be read"));
 }
+
+#[test]
+fn set_adds_to_the_agent_that_a_flag_names() {
+    let loaded = yml("agent: {command: ./old.sh, env: {A: '1'}}\nprompt: x\n")
+        .set("agent.output=claude-stream-json")
+        .flags(|flags| flags.agent = Some("./new.sh".to_owned()))
+        .ok();
+    assert_eq!(
+        (loaded.agent.program.as_str(), loaded.agent.output.as_deref()),
+        ("./new.sh", Some("claude-stream-json"))
+    );
+    assert!(loaded.agent.env.is_empty(), "the old agent is gone as a whole");
+}
+
+#[test]
+fn known_agents_are_completed_and_others_are_plain_commands() {
+    let plan =
+        |agent: &str| yml(&format!("agent: {agent}\nprompt: x\n")).ok().to_plan(None, false).expect("a plan");
+    let claude = plan("claude").agent;
+    assert_eq!((claude.name.as_str(), claude.output.as_str()), ("claude", "claude-stream-json"));
+    assert!(claude.args.contains(&"--dangerously-skip-permissions".to_owned()) && !claude.bypass.is_empty());
+    let careful = plan("{name: claude, autonomous: false, model: opus}").agent;
+    assert!(careful.bypass.is_empty() && careful.args.windows(2).any(|pair| pair == ["--model", "opus"]));
+    let own = plan("./bin/claude -p --verbose").agent;
+    assert_eq!((own.program.as_str(), own.name.as_str()), ("./bin/claude", "claude"));
+    assert_eq!(
+        own.args.iter().filter(|arg| *arg == "-p" || *arg == "--verbose").count(),
+        2,
+        "{:?}",
+        own.args
+    );
+    let other = plan("./my-agent.sh --fast");
+    assert_eq!((other.agent.name.as_str(), other.agent.output.as_str()), ("command", "text"));
+    assert_eq!(
+        (other.limits.silence_timeout, plan("claude").limits.silence_timeout),
+        (None, Some(600 * SECOND))
+    );
+    let err =
+        yml("agent: {name: claud}\nprompt: x\n").ok().to_plan(None, false).expect_err("unknown").to_string();
+    assert!(err.contains("did you mean `claude`"), "{err}");
+    let fallback =
+        yml("agent: claude\nfallback: [codex, gemini -m x]\nprompt: x\n").ok().to_plan(None, false);
+    let names: Vec<String> = fallback.expect("a plan").fallback.into_iter().map(|agent| agent.name).collect();
+    assert_eq!(names, ["codex", "gemini"]);
+}
