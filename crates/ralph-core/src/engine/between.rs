@@ -81,7 +81,9 @@ impl Turn<'_> {
     fn wait_before_next(&self) -> Option<(DelayReason, Duration)> {
         let state = self.state();
         let (pace, patience) = (&state.plan.pace, &state.patience);
-        if let Some(until) = patience.limited_until.filter(|until| *until > self.now) {
+        // A limit is not waited for where another agent can work.
+        let limited = patience.limited_until.filter(|_| !self.is_fallback_due());
+        if let Some(until) = limited.filter(|until| *until > self.now) {
             return Some((DelayReason::Limit, until.since(self.now)));
         }
         if patience.outage {
@@ -100,18 +102,17 @@ impl Turn<'_> {
     fn wait(&mut self, reason: DelayReason, wait: Duration) {
         let until = self.now.plus(wait);
         self.emit(Event::DelayStarted(DelayStarted { reason, until, wait }));
-        let by_service = matches!(reason, DelayReason::Limit | DelayReason::Outage);
-        if by_service && self.is_fallback_due() {
+        self.go_on_waiting();
+    }
+
+    pub(super) fn go_on_waiting(&mut self) {
+        let Phase::Waiting(waiting) = &self.state().phase else { return };
+        let (epoch, until) = (waiting.epoch, waiting.until);
+        if waiting.reason.is_service() && self.is_fallback_due() {
             // Enough waited: somebody else can work now.
             self.emit(Event::DelayEnded { early: true });
             return self.decide();
         }
-        self.start_wait_timer();
-    }
-
-    pub(super) fn start_wait_timer(&mut self) {
-        let Phase::Waiting(waiting) = &self.state().phase else { return };
-        let (epoch, until) = (waiting.epoch, waiting.until);
         self.start_timer(TimerSlot::Wait, epoch, When::At(until));
     }
 

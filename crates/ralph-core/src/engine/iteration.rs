@@ -168,7 +168,7 @@ impl Turn<'_> {
         self.engine.guards = Guards::of(&self.engine.state.plan);
         self.start_session_alarms();
         if matches!(self.state().phase, Phase::Waiting(_)) {
-            return self.start_wait_timer();
+            return self.go_on_waiting();
         }
         self.interrupt_running(InterruptCause::Crash);
         // Asked of the state alone: the crash that made it too many may itself have cut the records behind it.
