@@ -170,7 +170,9 @@ impl Turn<'_> {
         if matches!(self.state().phase, Phase::Waiting(_)) {
             return self.go_on_waiting();
         }
-        self.interrupt_running(InterruptCause::Crash);
+        // A limit that is on disk is the end of the attempt, whatever was lost behind it.
+        let limited = self.state().patience.limited_until.is_some();
+        self.interrupt_running(if limited { InterruptCause::Limit } else { InterruptCause::Crash });
         // Asked of the state alone: the crash that made it too many may itself have cut the records behind it.
         if self.state().crashes > 0 && self.state().crashes >= self.state().plan.limits.max_attempts {
             self.give_up_iteration();
