@@ -89,8 +89,11 @@ impl Turn<'_> {
     fn limit_hit(&mut self, exited: &AgentExited, failure: &Failure) {
         let (limits, pace) = (&self.state().plan.limits, &self.state().plan.pace);
         // A minute more: clocks differ, and a limit that ends at noon is not always over at noon.
-        let known = failure.resets_at.map(|at| at.max(self.now).plus(Duration::from_secs(60)));
-        let next = self.state().patience.limits.saturating_add(1);
+        // An end that has passed is believed once: else a stale one means a launch every minute.
+        let limits_before = self.state().patience.limits;
+        let believed = failure.resets_at.filter(|at| *at > self.now || limits_before == 0);
+        let known = believed.map(|at| at.max(self.now).plus(Duration::from_secs(60)));
+        let next = limits_before.saturating_add(1);
         let until = known.unwrap_or_else(|| self.now.plus(pace.limit_backoff.delay(next)));
         let (max_wait, message) = (limits.max_wait, failure.message.clone());
         if until.since(self.now) > max_wait {
