@@ -11,6 +11,7 @@ use crate::guard::{Asked, Scope};
 use crate::prompt::Draft;
 use crate::state::Phase;
 use crate::stop::{StopKind, StopReason};
+use crate::time::Timestamp;
 
 impl Turn<'_> {
     pub(super) fn decide(&mut self) {
@@ -83,7 +84,8 @@ impl Turn<'_> {
         let (pace, patience) = (&state.plan.pace, &state.patience);
         // A limit is not waited for where another agent can work.
         let limited = patience.limited_until.filter(|_| !self.is_fallback_due());
-        if let Some(until) = limited.filter(|until| *until > self.now) {
+        let until = limited.map(|until| self.worth_waiting(until));
+        if let Some(until) = until.filter(|until| *until > self.now) {
             return Some((DelayReason::Limit, until.since(self.now)));
         }
         if patience.outage {
@@ -97,6 +99,15 @@ impl Turn<'_> {
             }
         }
         (!pace.delay.is_zero()).then_some((DelayReason::Delay, pace.delay))
+    }
+
+    /// The first agent may be back before the limit of a fallback ends.
+    pub(super) fn worth_waiting(&self, until: Timestamp) -> Timestamp {
+        let patience = &self.state().patience;
+        match patience.first_back_at {
+            Some(back) if patience.agent > 0 => back.min(until),
+            _ => until,
+        }
     }
 
     fn wait(&mut self, reason: DelayReason, wait: Duration) {

@@ -96,8 +96,9 @@ impl Turn<'_> {
         let next = limits_before.saturating_add(1);
         let until = known.unwrap_or_else(|| self.now.plus(pace.limit_backoff.delay(next)));
         let (max_wait, message) = (limits.max_wait, failure.message.clone());
-        if until.since(self.now) > max_wait {
-            let (wait, max) = (until.since(self.now), crate::duration::format(max_wait));
+        let wait = self.worth_waiting(until).since(self.now);
+        if wait > max_wait {
+            let max = crate::duration::format(max_wait);
             let wait = crate::duration::format(Duration::from_secs(wait.as_secs()));
             self.interrupted(exited, InterruptCause::Limit);
             let message = format!("{message}: it ends in {wait}, and max_wait is {max}");
