@@ -50,7 +50,7 @@ impl Turn<'_> {
 
     fn is_fallback_due(&self) -> bool {
         let state = self.state();
-        state.patience.long_waits >= state.plan.pace.fallback_after
+        state.patience.long_waits >= state.plan.pace.fallback_after.max(1)
             && state.patience.agent < state.plan.fallback.len()
     }
 
