@@ -460,6 +460,13 @@ pub enum DelayReason {
     Outage,
 }
 
+impl DelayReason {
+    /// Whether the agent's service keeps the run waiting.
+    pub fn is_service(self) -> bool {
+        matches!(self, DelayReason::Limit | DelayReason::Outage)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStopped {
     pub reason: String,

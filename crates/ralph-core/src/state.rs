@@ -57,7 +57,7 @@ pub struct RunState {
 pub struct Patience {
     /// Which of the plan's agents is at work.
     pub agent: usize,
-    /// A usage limit that has not been waited for yet.
+    /// A usage limit that has not been waited for to its end.
     pub limited_until: Option<Timestamp>,
     /// An outage that has not been waited for yet.
     pub outage: bool,
@@ -66,6 +66,8 @@ pub struct Patience {
     pub outages: u32,
     /// Of those waits, the ones that were longer than `fallback_wait`.
     pub long_waits: u32,
+    /// The last limit is among them. A pause cuts its wait in two, and it is still one.
+    pub counted: bool,
     /// When the first agent may be tried again.
     pub first_back_at: Option<Timestamp>,
     /// The last iteration ended because its context was too long.
@@ -149,7 +151,12 @@ impl RunState {
             Event::RunResumed(resumed) => self.apply_resumed(resumed, at),
             Event::StopRequested(request) => self.stop_request = Some(request.clone()),
             Event::PauseRequested {} => self.pause_requested = true,
-            Event::UnpauseRequested { .. } => self.pause_requested = false,
+            Event::UnpauseRequested { now } => {
+                self.pause_requested = false;
+                if *now {
+                    self.patience.limited_until = None;
+                }
+            }
             Event::GuidanceAdded(guidance) => self.guidance.push(guidance.text.clone()),
             Event::UsageUpdated(update) => self.apply_usage(update),
             Event::IterationStarted(started) => self.apply_started(started, at),
@@ -163,9 +170,17 @@ impl RunState {
             Event::LimitHit(limit) => self.apply_limit(limit),
             Event::AgentSwitched(switched) => self.apply_switched(switched, at),
             Event::DelayStarted(delay) => self.apply_delay(delay),
-            Event::DelayEnded { .. } | Event::RunUnpaused {} => self.phase = Phase::Ready,
+            Event::DelayEnded { early } => {
+                if !early {
+                    self.patience.limited_until = None;
+                }
+                self.phase = Phase::Ready;
+            }
+            Event::RunUnpaused {} => self.phase = Phase::Ready,
             Event::RunPaused {} => {
+                // A pause is a wait too, but no limit ends because of it.
                 self.unjudged = None;
+                self.patience.outage = false;
                 self.phase = Phase::Paused;
             }
             Event::RunStopped(stopped) => {
@@ -201,10 +216,12 @@ impl RunState {
         self.stop_request = None;
         self.pause_requested = false;
         self.stopped = None;
-        if matches!(self.phase, Phase::Paused | Phase::Stopped) {
+        if self.phase == Phase::Stopped {
             // A person wants it to go on: what it stopped for has been dealt with.
             self.unjudged = None;
             (self.patience.limited_until, self.patience.outage) = (None, false);
+        }
+        if matches!(self.phase, Phase::Paused | Phase::Stopped) {
             self.phase = Phase::Ready;
         }
     }
@@ -228,10 +245,12 @@ impl RunState {
 
     fn apply_delay(&mut self, delay: &DelayStarted) {
         self.unjudged = None;
-        (self.patience.limited_until, self.patience.outage) = (None, false);
-        let by_service = matches!(delay.reason, DelayReason::Limit | DelayReason::Outage);
-        if by_service && delay.wait > self.plan.pace.fallback_wait {
-            self.patience.long_waits = self.patience.long_waits.saturating_add(1);
+        let patience = &mut self.patience;
+        patience.outage = false;
+        let again = delay.reason == DelayReason::Limit && patience.counted;
+        if delay.reason.is_service() && delay.wait > self.plan.pace.fallback_wait && !again {
+            patience.long_waits = patience.long_waits.saturating_add(1);
+            patience.counted = true;
         }
         self.phase = Phase::Waiting(Waiting { epoch: self.events, reason: delay.reason, until: delay.until });
     }
@@ -239,7 +258,7 @@ impl RunState {
     fn apply_limit(&mut self, limit: &LimitHit) {
         let patience = &mut self.patience;
         patience.limits = patience.limits.saturating_add(1);
-        patience.limited_until = Some(limit.until);
+        (patience.limited_until, patience.counted) = (Some(limit.until), false);
         if limit.agent == 0 {
             patience.first_back_at = Some(limit.until);
         }

@@ -11,6 +11,7 @@ use crate::guard::{Asked, Scope};
 use crate::prompt::Draft;
 use crate::state::Phase;
 use crate::stop::{StopKind, StopReason};
+use crate::time::Timestamp;
 
 impl Turn<'_> {
     pub(super) fn decide(&mut self) {
@@ -49,7 +50,7 @@ impl Turn<'_> {
 
     fn is_fallback_due(&self) -> bool {
         let state = self.state();
-        state.patience.long_waits >= state.plan.pace.fallback_after
+        state.patience.long_waits >= state.plan.pace.fallback_after.max(1)
             && state.patience.agent < state.plan.fallback.len()
     }
 
@@ -81,7 +82,10 @@ impl Turn<'_> {
     fn wait_before_next(&self) -> Option<(DelayReason, Duration)> {
         let state = self.state();
         let (pace, patience) = (&state.plan.pace, &state.patience);
-        if let Some(until) = patience.limited_until.filter(|until| *until > self.now) {
+        // A limit is not waited for where another agent can work.
+        let limited = patience.limited_until.filter(|_| !self.is_fallback_due());
+        let until = limited.map(|until| self.worth_waiting(until));
+        if let Some(until) = until.filter(|until| *until > self.now) {
             return Some((DelayReason::Limit, until.since(self.now)));
         }
         if patience.outage {
@@ -97,21 +101,29 @@ impl Turn<'_> {
         (!pace.delay.is_zero()).then_some((DelayReason::Delay, pace.delay))
     }
 
+    /// The first agent may be back before the limit of a fallback ends.
+    pub(super) fn worth_waiting(&self, until: Timestamp) -> Timestamp {
+        let patience = &self.state().patience;
+        match patience.first_back_at {
+            Some(back) if patience.agent > 0 => back.min(until),
+            _ => until,
+        }
+    }
+
     fn wait(&mut self, reason: DelayReason, wait: Duration) {
         let until = self.now.plus(wait);
         self.emit(Event::DelayStarted(DelayStarted { reason, until, wait }));
-        let by_service = matches!(reason, DelayReason::Limit | DelayReason::Outage);
-        if by_service && self.is_fallback_due() {
+        self.go_on_waiting();
+    }
+
+    pub(super) fn go_on_waiting(&mut self) {
+        let Phase::Waiting(waiting) = &self.state().phase else { return };
+        let (epoch, until) = (waiting.epoch, waiting.until);
+        if waiting.reason.is_service() && self.is_fallback_due() {
             // Enough waited: somebody else can work now.
             self.emit(Event::DelayEnded { early: true });
             return self.decide();
         }
-        self.start_wait_timer();
-    }
-
-    pub(super) fn start_wait_timer(&mut self) {
-        let Phase::Waiting(waiting) = &self.state().phase else { return };
-        let (epoch, until) = (waiting.epoch, waiting.until);
         self.start_timer(TimerSlot::Wait, epoch, When::At(until));
     }
 

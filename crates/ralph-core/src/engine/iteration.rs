@@ -89,12 +89,16 @@ impl Turn<'_> {
     fn limit_hit(&mut self, exited: &AgentExited, failure: &Failure) {
         let (limits, pace) = (&self.state().plan.limits, &self.state().plan.pace);
         // A minute more: clocks differ, and a limit that ends at noon is not always over at noon.
-        let known = failure.resets_at.map(|at| at.max(self.now).plus(Duration::from_secs(60)));
-        let next = self.state().patience.limits.saturating_add(1);
+        // An end that has passed is believed once: else a stale one means a launch every minute.
+        let limits_before = self.state().patience.limits;
+        let believed = failure.resets_at.filter(|at| *at > self.now || limits_before == 0);
+        let known = believed.map(|at| at.max(self.now).plus(Duration::from_secs(60)));
+        let next = limits_before.saturating_add(1);
         let until = known.unwrap_or_else(|| self.now.plus(pace.limit_backoff.delay(next)));
         let (max_wait, message) = (limits.max_wait, failure.message.clone());
-        if until.since(self.now) > max_wait {
-            let (wait, max) = (until.since(self.now), crate::duration::format(max_wait));
+        let wait = self.worth_waiting(until).since(self.now);
+        if wait > max_wait {
+            let max = crate::duration::format(max_wait);
             let wait = crate::duration::format(Duration::from_secs(wait.as_secs()));
             self.interrupted(exited, InterruptCause::Limit);
             let message = format!("{message}: it ends in {wait}, and max_wait is {max}");
@@ -168,9 +172,11 @@ impl Turn<'_> {
         self.engine.guards = Guards::of(&self.engine.state.plan);
         self.start_session_alarms();
         if matches!(self.state().phase, Phase::Waiting(_)) {
-            return self.start_wait_timer();
+            return self.go_on_waiting();
         }
-        self.interrupt_running(InterruptCause::Crash);
+        // A limit that is on disk is the end of the attempt, whatever was lost behind it.
+        let limited = self.state().patience.limited_until.is_some();
+        self.interrupt_running(if limited { InterruptCause::Limit } else { InterruptCause::Crash });
         // Asked of the state alone: the crash that made it too many may itself have cut the records behind it.
         if self.state().crashes > 0 && self.state().crashes >= self.state().plan.limits.max_attempts {
             self.give_up_iteration();

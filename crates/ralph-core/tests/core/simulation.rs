@@ -28,12 +28,28 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "interrupted",
         "journal_error",
         "max_cost",
+        "billing",
         "max_iterations",
         "max_runtime",
+        "max_tokens",
         "max_wall_time",
+        "model_not_found",
         "once",
+        "sign_in",
         "stop_on_error",
+        "usage_limit",
     ] {
         assert!(totals.stops.contains_key(reason), "no run ended with {reason}: {:?}", totals.stops);
+    }
+    for met in [
+        "hung agents",
+        "limits with a known end",
+        "limits with an unknown end",
+        "outages",
+        "outages too many",
+        "returns to the first agent",
+        "switches to a fallback",
+    ] {
+        assert!(totals.patience.contains_key(met), "no run met {met}: {:?}", totals.patience);
     }
 }

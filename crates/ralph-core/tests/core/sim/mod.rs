@@ -6,9 +6,11 @@
 
 mod disk;
 mod model;
+mod patience;
 pub mod plans;
 pub mod rng;
 mod run;
+mod weather;
 mod world;
 
 use std::collections::BTreeMap;
@@ -27,6 +29,8 @@ pub struct Totals {
     pub max_live: usize,
     /// How often each reason ended a run.
     pub stops: BTreeMap<String, u64>,
+    /// How often the services made a run wait, and who took over.
+    pub patience: BTreeMap<&'static str, u64>,
 }
 
 /// Simulates the run of one seed.

@@ -4,13 +4,17 @@
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentExited, AgentKilled, DelayReason, DelayStarted, Event, Exit, InterruptCause, IterationFinished,
-    IterationInterrupted, IterationStarted, KillCause, Outcome, RunStarted, RunStopped, TimerSlot,
+    AgentExited, AgentKilled, DelayReason, DelayStarted, Event, InterruptCause, IterationFinished,
+    IterationInterrupted, IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped, TimerSlot,
+    UsageUpdated,
 };
 use ralph_core::plan::{Limits, Pace};
 use ralph_core::state::{Phase, RunState};
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
+use ralph_core::usage::Usage;
+
+use super::patience::{Cure, Patience, backoff, close};
 
 pub type Check = Result<(), String>;
 
@@ -35,8 +39,10 @@ pub struct Model {
     failures: u32,
     runtime: Duration,
     cost: Option<f64>,
+    usage: Usage,
+    pub patience: Patience,
     pub running: Option<Attempt>,
-    pub waiting: Option<Timestamp>,
+    waiting: Option<(DelayReason, Timestamp)>,
     paused: bool,
     pause_requested: bool,
     stop_request: Option<Interrupt>,
@@ -52,6 +58,8 @@ pub struct Model {
     wall_before: Duration,
     last_at: Timestamp,
     previous: &'static str,
+    /// What has to come next, unless ralph is killed first.
+    must_follow: Option<&'static str>,
 }
 
 pub struct Attempt {
@@ -61,8 +69,10 @@ pub struct Attempt {
     last_seen: Timestamp,
     carried: usize,
     killed: Option<KillCause>,
-    silent: bool,
+    /// Whether it had said its last word.
+    silent: Option<bool>,
     cost: Option<f64>,
+    usage: Usage,
     exited: Option<AgentExited>,
 }
 
@@ -79,6 +89,8 @@ impl Model {
             failures: 0,
             runtime: Duration::ZERO,
             cost: None,
+            usage: Usage::default(),
+            patience: Patience::new(1 + started.plan.fallback.len()),
             running: None,
             waiting: None,
             paused: false,
@@ -93,6 +105,7 @@ impl Model {
             wall_before: Duration::ZERO,
             last_at: at,
             previous: "run.started",
+            must_follow: None,
         }
     }
 
@@ -102,29 +115,43 @@ impl Model {
             self.stopped.is_none() || matches!(event, Event::RunResumed(_) | Event::GuidanceAdded(_)),
             "something happens after the stop"
         );
+        if let (Some(wanted), false) = (self.must_follow.take(), matches!(event, Event::RunResumed(_))) {
+            ensure!(event.name() == wanted, "{} is not followed by {wanted}", self.previous);
+        }
+        match event.input() {
+            Some(_) => self.apply_input(at, event)?,
+            None => self.apply_decision(at, event)?,
+        }
+        if let (Some(running), false) = (&mut self.running, matches!(event, Event::RunResumed(_))) {
+            running.last_seen = at;
+        }
+        if !(self.stopped.is_some() && matches!(event, Event::GuidanceAdded(_))) {
+            self.last_at = at;
+        }
+        self.previous = event.name();
+        Ok(())
+    }
+
+    fn apply_input(&mut self, at: Timestamp, event: &Event) -> Check {
         match event {
-            Event::RunStarted(_) => return Err("a second start".into()),
             Event::RunResumed(resumed) => self.resumed(at, &resumed.limits),
             Event::StopRequested(request) => self.stop_request = Some(request.by),
             Event::PauseRequested {} => self.pause_requested = true,
-            Event::UnpauseRequested { .. } => self.pause_requested = false,
+            Event::UnpauseRequested { now } => self.unpause_requested(*now),
             Event::GuidanceAdded(guidance) => {
                 self.guidance.push(guidance.text.clone());
                 self.guidance_added += 1;
+                if self.waiting.is_some_and(|(reason, _)| reason != DelayReason::Limit) {
+                    self.must_follow = Some("delay.ended");
+                }
             }
             Event::AgentSpawned(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
+            Event::AgentText(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::ToolCalled(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::ToolFinished(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::AgentRetrying(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
-            Event::LimitHit(_) | Event::AgentSwitched(_) => {
-                return Err("no agent of this world has limits".into());
-            }
-            Event::AgentText(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
-            Event::UsageUpdated(e) => {
-                let attempt = self.attempt(e.iteration.0, e.attempt)?;
-                attempt.cost = e.cost_usd.or(attempt.cost);
-            }
-            Event::AgentSilent(e) => self.attempt(e.iteration.0, e.attempt)?.silent = true,
+            Event::UsageUpdated(e) => self.told_usage(at, e)?,
+            Event::AgentSilent(e) => self.attempt(e.iteration.0, e.attempt)?.silent = Some(e.ended),
             Event::AgentExited(e) => {
                 self.attempt(e.iteration.0, e.attempt)?.exited = Some((**e).clone());
             }
@@ -134,6 +161,13 @@ impl Model {
                 }
             }
             Event::JournalFailed { .. } => self.must_stop = Some("journal_error".into()),
+            other => return Err(format!("{} is no input that may come here", other.name())),
+        }
+        Ok(())
+    }
+
+    fn apply_decision(&mut self, at: Timestamp, event: &Event) -> Check {
+        match event {
             Event::IterationStarted(started) => self.started(at, started)?,
             Event::GuidanceDelivered { iteration, count } => {
                 let here = self.running.as_ref().is_some_and(|r| r.iteration == iteration.0);
@@ -144,29 +178,69 @@ impl Model {
                 let exited = self.running.as_ref().and_then(|r| r.exited.as_ref());
                 ensure!(exited.is_some_and(|e| e.claims_complete), "a claim that was not made");
             }
-            Event::IterationFinished(finished) => self.iteration_finished(finished)?,
-            Event::IterationInterrupted(interrupted) => self.interrupted(interrupted)?,
+            Event::LimitHit(hit) => self.limit_hit(at, hit)?,
+            Event::AgentSwitched(switched) => {
+                self.may_go_on(at)?;
+                ensure!(self.wait_due(at).is_none(), "switched without the wait that was due");
+                self.patience.switched(at, switched, &self.pace)?;
+            }
+            Event::IterationFinished(finished) => self.iteration_finished(at, finished)?,
+            Event::IterationInterrupted(interrupted) => self.interrupted(at, interrupted)?,
             Event::DelayStarted(delay) => self.delay_started(at, delay)?,
             Event::DelayEnded { early } => self.delay_ended(at, *early)?,
             Event::RunPaused {} => {
                 self.may_go_on(at)?;
                 ensure!(self.pause_requested, "paused though nobody asked");
-                (self.last, self.paused) = (None, true);
+                (self.last, self.paused, self.patience.outage) = (None, true, false);
             }
             Event::RunUnpaused {} => {
                 ensure!(self.paused, "unpaused but not paused");
                 self.paused = false;
             }
             Event::RunStopped(stopped) => self.run_stopped(at, stopped)?,
+            other => return Err(format!("{} is no decision", other.name())),
         }
-        if let (Some(running), false) = (&mut self.running, matches!(event, Event::RunResumed(_))) {
-            running.last_seen = at;
-        }
-        if !(self.stopped.is_some() && matches!(event, Event::GuidanceAdded(_))) {
-            self.last_at = at;
-        }
-        self.previous = event.name();
         Ok(())
+    }
+
+    fn unpause_requested(&mut self, now: bool) {
+        self.pause_requested = false;
+        if now {
+            self.patience.limit = None;
+            self.must_follow = match (self.waiting.is_some(), self.paused) {
+                (true, _) => Some("delay.ended"),
+                (_, true) => Some("run.unpaused"),
+                _ => None,
+            };
+        }
+    }
+
+    fn told_usage(&mut self, at: Timestamp, e: &UsageUpdated) -> Check {
+        let attempt = self.attempt(e.iteration.0, e.attempt)?;
+        attempt.cost = e.cost_usd.or(attempt.cost);
+        attempt.usage = e.usage;
+        let alive = attempt.killed.is_none();
+        let spent = self.spent(at);
+        if alive && (spent.contains(&"max_cost") || spent.contains(&"max_tokens")) {
+            self.must_follow = Some("agent.killed");
+        }
+        Ok(())
+    }
+
+    fn limit_hit(&mut self, at: Timestamp, hit: &LimitHit) -> Check {
+        let running = self.running.as_ref().ok_or("a limit of nobody")?;
+        let exited = running.exited.as_ref().ok_or("a limit before the agent was gone")?;
+        ensure!(hit.iteration.0 == running.iteration, "a limit of another iteration");
+        let message = exited.failure.as_ref().map(|failure| &failure.message);
+        ensure!(message == Some(&hit.message), "the message changed");
+        let cure = self.cure(at, running, exited);
+        self.patience.limit_hit(hit, &cure)?;
+        self.must_follow = Some("iteration.interrupted");
+        Ok(())
+    }
+
+    fn cure(&self, at: Timestamp, running: &Attempt, exited: &AgentExited) -> Cure {
+        self.patience.cure(at, exited, running.killed.as_ref(), (&self.limits, &self.pace))
     }
 
     fn attempt(&mut self, iteration: u32, attempt: u32) -> Result<&mut Attempt, String> {
@@ -181,25 +255,36 @@ impl Model {
         self.session = at;
         self.limits = limits.clone();
         (self.stop_request, self.must_stop, self.pause_requested) = (None, None, false);
-        if self.stopped.take().is_some() || self.paused {
+        if self.stopped.take().is_some() {
             // A person wants it to go on.
+            self.last = None;
+            self.patience.forget();
+        }
+        if self.paused {
             (self.last, self.paused) = (None, false);
+        }
+        if self.waiting.is_some_and(|(reason, _)| self.patience.ends_at_once(reason, &self.pace)) {
+            self.must_follow = Some("delay.ended");
         }
     }
 
     fn started(&mut self, at: Timestamp, started: &IterationStarted) -> Check {
-        let IterationStarted { iteration, attempt, .. } = *started;
+        let IterationStarted { iteration, attempt, agent } = *started;
         ensure!(iteration.0 > self.finished, "iteration {iteration} is run again though it is finished");
         ensure!(iteration.0 == self.finished + 1, "iteration {iteration} after {} finished", self.finished);
         ensure!(attempt == self.attempts + 1, "attempt {attempt} after {}", self.attempts);
         ensure!(self.running.is_none(), "two iterations at once");
         ensure!(self.waiting.is_none() && !self.paused, "started while waiting or paused");
         ensure!(self.crashes < self.limits.max_attempts, "started again after {} crashes", self.crashes);
-        ensure!(self.wait_due().is_none(), "started without the wait that was due");
+        ensure!(self.wait_due(at).is_none(), "started without the wait that was due");
+        ensure!(agent == self.patience.agent, "agent {agent} instead of {}", self.patience.agent);
+        let due = self.patience.switch_due(at, &self.pace);
+        ensure!(self.previous == "agent.switched" || due.is_none(), "agent {due:?} had to take over");
         ensure!(!self.pause_requested, "started though a pause was asked for");
         self.may_go_on(at)?;
         self.attempts = attempt;
         self.last = None;
+        self.patience.forget();
         self.running = Some(Attempt {
             iteration: iteration.0,
             attempt,
@@ -207,8 +292,9 @@ impl Model {
             last_seen: at,
             carried: self.guidance.len(),
             killed: None,
-            silent: false,
+            silent: None,
             cost: None,
+            usage: Usage::default(),
             exited: None,
         });
         Ok(())
@@ -219,7 +305,8 @@ impl Model {
         let worked = at.since(running.started);
         let justified = match &kill.why {
             KillCause::Timeout => self.limits.iteration_timeout.is_some_and(|limit| worked >= limit),
-            KillCause::Silence | KillCause::Hung => running.silent,
+            KillCause::Silence => running.silent == Some(false),
+            KillCause::Hung => running.silent == Some(true),
             KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
             KillCause::Stop => self.stop_request.is_some() && running.killed.is_none(),
             KillCause::Escalated => self.stop_request.is_some() && running.killed.is_some(),
@@ -231,7 +318,7 @@ impl Model {
         Ok(())
     }
 
-    fn iteration_finished(&mut self, f: &IterationFinished) -> Check {
+    fn iteration_finished(&mut self, at: Timestamp, f: &IterationFinished) -> Check {
         ensure!(f.iteration.0 > self.finished, "iteration {} is finished twice", f.iteration);
         ensure!(f.iteration.0 == self.finished + 1, "iteration {} is skipped", self.finished + 1);
         ensure!(f.attempt == self.attempts, "attempt {} finished, not {}", self.attempts, f.attempt);
@@ -242,13 +329,17 @@ impl Model {
             }
             Some(running) => {
                 let exited = running.exited.as_ref().ok_or("finished before the agent was gone")?;
-                let ok = running.killed.is_none() && exited.exit == Exit::Code(0);
-                ensure!(ok != f.outcome.is_failure(), "{:?} for {:?}", f.outcome, exited.exit);
+                let cure = self.cure(at, &running, exited);
+                ensure!(cure == Cure::Finish(f.outcome), "{:?} for {:?}: {cure:?}", f.outcome, exited.exit);
+                let ok = f.outcome == Outcome::Ok;
+                let class = exited.failure.as_ref().filter(|_| !ok).map(|failure| failure.class);
+                ensure!(f.class == class, "the class changed");
                 let complete = ok && exited.claims_complete && exited.blocked.is_none();
                 ensure!(f.claims_complete == complete, "a wrong claim is believed, or a right one is not");
                 ensure!(f.blocked == exited.blocked.clone().filter(|_| ok), "blocked is not as said");
                 ensure!(f.duration == exited.duration, "the duration changed");
                 ensure!(f.cost_usd == exited.cost_usd.or(running.cost), "the cost changed");
+                ensure!(f.usage == running.used(exited), "the usage changed");
                 self.guidance.drain(..running.carried);
             }
         }
@@ -256,91 +347,117 @@ impl Model {
         (self.attempts, self.crashes) = (0, 0);
         self.streak = if f.outcome.is_failure() { self.streak + 1 } else { 0 };
         self.failures += u32::from(f.outcome.is_failure());
-        self.spend(f.duration, f.cost_usd);
+        self.spend(f.duration, f.cost_usd, &f.usage);
+        self.patience.finished(f.class);
         self.last = Some(f.clone());
         Ok(())
     }
 
-    fn interrupted(&mut self, i: &IterationInterrupted) -> Check {
+    fn interrupted(&mut self, at: Timestamp, i: &IterationInterrupted) -> Check {
         let running = self.running.take().ok_or("an interruption of nothing")?;
         ensure!(
             (i.iteration.0, i.attempt) == (running.iteration, running.attempt),
             "another was interrupted"
         );
-        match (&running.exited, &i.why) {
-            (Some(exited), why) => {
-                let not_started = matches!(exited.exit, Exit::Missing { .. } | Exit::NotStarted { .. });
-                match (why, &running.killed) {
-                    (InterruptCause::NotStarted, _) if not_started => {
-                        let missing = matches!(exited.exit, Exit::Missing { .. });
-                        self.must_stop = Some(if missing { "agent_missing" } else { "error" }.into());
-                    }
-                    (InterruptCause::Guard(key), Some(KillCause::Guard(by))) if key == by => {
-                        self.must_stop = Some(key.clone());
-                    }
-                    (InterruptCause::Stop, Some(KillCause::Stop)) => {}
-                    // The exit is recorded, but ralph died before it could say what it meant.
-                    (InterruptCause::Crash, _) if self.previous == "run.resumed" => self.crashes += 1,
-                    _ => return Err(format!("interrupted by {why:?}, but {:?}", running.killed)),
+        if self.previous == "run.resumed" {
+            self.found_cut_short(&running, i)?;
+        } else {
+            match &running.exited {
+                Some(exited) => self.cut_short(at, &running, exited, i)?,
+                None => {
+                    let by_journal = i.why == InterruptCause::Stop && self.must_stop.is_some();
+                    ensure!(by_journal, "interrupted by {:?} before the agent was gone", i.why);
                 }
-                ensure!(
-                    i.duration == exited.duration || i.why == InterruptCause::Crash,
-                    "the duration changed"
-                );
             }
-            (None, InterruptCause::Crash) => {
-                ensure!(self.previous == "run.resumed", "a crash without a resume");
-                self.crashes += 1;
+        }
+        self.spend(i.duration, i.cost_usd, &i.usage);
+        self.patience.interrupted(i);
+        Ok(())
+    }
+
+    /// ralph died before it could say what the end of the attempt meant, if it had ended at all.
+    fn found_cut_short(&mut self, running: &Attempt, i: &IterationInterrupted) -> Check {
+        // A limit that is on disk is no crash of this iteration.
+        let why = if self.patience.limit.is_some() { InterruptCause::Limit } else { InterruptCause::Crash };
+        ensure!(i.why == why, "found cut short by {:?} instead of {why:?}", i.why);
+        self.crashes += u32::from(why == InterruptCause::Crash);
+        let worked = running.last_seen.since(running.started);
+        ensure!(i.duration == worked, "a crash after {worked:?} counts as {:?}", i.duration);
+        ensure!(i.cost_usd == running.cost, "the cost of a crashed attempt changed");
+        ensure!(i.usage == running.usage, "the usage of a crashed attempt changed");
+        Ok(())
+    }
+
+    fn cut_short(
+        &mut self,
+        at: Timestamp,
+        running: &Attempt,
+        exited: &AgentExited,
+        i: &IterationInterrupted,
+    ) -> Check {
+        // The hit itself has moved the counters that the cure stands on.
+        let right = if self.previous == "limit.hit" {
+            i.why == InterruptCause::Limit
+        } else {
+            match self.cure(at, running, exited) {
+                Cure::Stop(why, reason) => {
+                    self.must_stop = reason;
+                    why == i.why
+                }
+                Cure::Outage => i.why == InterruptCause::Outage,
+                Cure::Finish(_) | Cure::Limit { .. } => false,
             }
-            (None, InterruptCause::Stop) => ensure!(self.must_stop.is_some(), "stopped without cause"),
-            (None, why) => return Err(format!("interrupted by {why:?} before the agent was gone")),
-        }
-        if i.why == InterruptCause::Crash {
-            let worked = running.last_seen.since(running.started);
-            ensure!(i.duration == worked, "a crash after {worked:?} counts as {:?}", i.duration);
-            ensure!(i.cost_usd == running.cost, "the cost of a crashed attempt changed");
-        }
-        self.spend(i.duration, i.cost_usd);
+        };
+        ensure!(right, "interrupted by {:?}, but {:?}, {:?}", i.why, running.killed, exited.failure);
+        ensure!(i.duration == exited.duration, "the duration changed");
+        ensure!(i.cost_usd == exited.cost_usd.or(running.cost), "the cost changed");
+        ensure!(i.usage == running.used(exited), "the usage changed");
         Ok(())
     }
 
     fn delay_started(&mut self, at: Timestamp, delay: &DelayStarted) -> Check {
         self.may_go_on(at)?;
-        let (reason, wait) = self.wait_due().ok_or("a wait that nothing asks for")?;
-        // To the millisecond: the two ways to compute a power round differently.
-        let close = delay.wait.abs_diff(wait) <= Duration::from_millis(1);
-        ensure!(delay.reason == reason && close, "waits {delay:?} instead of {wait:?}");
+        ensure!(!self.pause_requested, "waits though a pause was asked for");
+        let (reason, wait) = self.wait_due(at).ok_or("a wait that nothing asks for")?;
+        let right = delay.reason == reason && close(delay.wait, wait);
+        ensure!(right, "waits {delay:?} instead of {wait:?} for {reason:?}");
         ensure!(delay.until == at.plus(delay.wait), "a wait to another time");
         self.last = None;
-        self.waiting = Some(delay.until);
+        self.waiting = Some((reason, delay.until));
+        self.patience.waits(reason, delay.wait, &self.pace);
+        if self.patience.ends_at_once(reason, &self.pace) {
+            self.must_follow = Some("delay.ended");
+        }
         Ok(())
     }
 
     fn delay_ended(&mut self, at: Timestamp, early: bool) -> Check {
-        let until = self.waiting.take().ok_or("the end of no wait")?;
+        let (reason, until) = self.waiting.take().ok_or("the end of no wait")?;
         if early {
-            let asked = ["guidance.added", "stop.requested", "pause.requested"].contains(&self.previous);
-            ensure!(asked, "a wait ended early though nobody asked");
+            let asked = match self.previous {
+                "stop.requested" | "pause.requested" | "unpause.requested" => true,
+                "guidance.added" => reason != DelayReason::Limit,
+                "delay.started" | "run.resumed" => self.patience.ends_at_once(reason, &self.pace),
+                _ => false,
+            };
+            ensure!(asked, "a wait for {reason:?} ended early after {}", self.previous);
         } else {
             ensure!(at >= until, "a wait ended before its time");
+            self.patience.limit = None;
         }
         Ok(())
     }
 
-    fn wait_due(&self) -> Option<(DelayReason, Duration)> {
+    fn wait_due(&self, at: Timestamp) -> Option<(DelayReason, Duration)> {
+        if let Some(due) = self.patience.wait_due(at, &self.pace) {
+            return Some(due);
+        }
         let last = self.last.as_ref()?;
         let delay = self.pace.delay;
-        let mut backoff = Duration::ZERO;
-        if last.outcome.is_failure() {
-            let b = &self.pace.failure_backoff;
-            let mut millis = b.initial.as_millis() as f64;
-            for _ in 1..self.streak {
-                millis *= b.factor;
-            }
-            backoff = Duration::from_millis(millis.min(b.max.as_millis() as f64).round() as u64);
-        }
-        match (backoff > delay, delay.is_zero()) {
-            (true, _) => Some((DelayReason::Failure, backoff)),
+        let failed = last.outcome.is_failure();
+        let after = if failed { backoff(&self.pace.failure_backoff, self.streak) } else { Duration::ZERO };
+        match (after > delay, delay.is_zero()) {
+            (true, _) => Some((DelayReason::Failure, after)),
             (false, false) => Some((DelayReason::Delay, delay)),
             (false, true) => None,
         }
@@ -353,12 +470,14 @@ impl Model {
         let runtime = self.runtime + running.map_or(Duration::ZERO, |r| at.since(r.started));
         let wall = self.wall_before + at.since(self.session);
         let cost = self.cost.unwrap_or(0.0) + running.and_then(|r| r.cost).unwrap_or(0.0);
+        let tokens = tokens(&self.usage) + running.map_or(0, |r| tokens(&r.usage));
         let mut spent = Vec::new();
         for (key, is_spent) in [
             ("max_iterations", l.max_iterations.is_some_and(|max| self.finished >= max)),
             ("max_runtime", l.max_runtime.is_some_and(|max| runtime >= max)),
             ("max_wall_time", wall >= l.max_wall_time),
             ("max_cost", l.max_cost_usd.is_some_and(|max| cost >= max)),
+            ("max_tokens", l.max_tokens.is_some_and(|max| tokens >= max)),
         ] {
             if is_spent {
                 spent.push(key);
@@ -404,7 +523,9 @@ impl Model {
             "once" | "stop_on_error" | "consecutive_failures" | "error" | "journal_error" => {
                 (StopKind::Failed, 1)
             }
-            "blocked" | "agent_missing" => (StopKind::Blocked, 4),
+            "blocked" | "agent_missing" | "usage_limit" | "sign_in" | "billing" | "model_not_found" => {
+                (StopKind::Blocked, 4)
+            }
             "interrupted" => match self.stop_request {
                 Some(Interrupt::Term) => (StopKind::Interrupted, 143),
                 Some(Interrupt::Hup) => (StopKind::Interrupted, 129),
@@ -422,8 +543,9 @@ impl Model {
         Ok(())
     }
 
-    fn spend(&mut self, duration: Duration, cost: Option<f64>) {
+    fn spend(&mut self, duration: Duration, cost: Option<f64>, usage: &Usage) {
         self.runtime += duration;
+        self.usage.add(usage);
         if let Some(cost) = cost {
             self.cost = Some(self.cost.unwrap_or(0.0) + cost);
         }
@@ -442,6 +564,8 @@ impl Model {
         let theirs = (s.iterations_finished, s.attempts, s.consecutive_failures, s.total_failures, s.crashes);
         ensure!(mine == theirs, "counters {theirs:?} instead of {mine:?}");
         ensure!(s.runtime == self.runtime, "runtime {:?} instead of {:?}", s.runtime, self.runtime);
+        ensure!(s.usage == self.usage, "usage {:?} instead of {:?}", s.usage, self.usage);
+        self.patience.agrees(s)?;
         ensure!(s.cost_usd == self.cost, "cost {:?} instead of {:?}", s.cost_usd, self.cost);
         ensure!(s.guidance == self.guidance, "guidance {:?} instead of {:?}", s.guidance, self.guidance);
         ensure!(
@@ -450,7 +574,7 @@ impl Model {
         );
         let phase = match &s.phase {
             Phase::Running(r) => self.running.as_ref().is_some_and(|mine| mine.attempt == r.attempt),
-            Phase::Waiting(w) => self.waiting == Some(w.until),
+            Phase::Waiting(w) => self.waiting == Some((w.reason, w.until)),
             Phase::Paused => self.paused,
             Phase::Stopped => self.stopped.is_some(),
             Phase::Ready => self.running.is_none() && self.waiting.is_none() && !self.paused,
@@ -458,4 +582,16 @@ impl Model {
         ensure!(phase, "phase {:?}", s.phase);
         Ok(())
     }
+}
+
+impl Attempt {
+    /// Its final account, or what it had told before.
+    fn used(&self, exited: &AgentExited) -> Usage {
+        if exited.usage.is_zero() { self.usage } else { exited.usage }
+    }
+}
+
+/// What counts against the limit. Reasoning is part of the output.
+fn tokens(usage: &Usage) -> u64 {
+    usage.input + usage.cache_read + usage.cache_write + usage.output
 }

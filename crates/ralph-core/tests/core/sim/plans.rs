@@ -36,7 +36,9 @@ pub fn limits(rng: &mut Rng) -> Limits {
         iteration_timeout: maybe(rng, 2, |rng| millis(rng, 1, 8_000)),
         silence_timeout: maybe(rng, 3, |rng| millis(rng, 1, 4_000)),
         max_attempts: rng.between(1, 4) as u32,
-        ..Limits::default()
+        max_tokens: maybe(rng, 4, |rng| rng.between(1, 200)),
+        max_wait: if rng.one_in(2) { Duration::from_secs(24 * 3600) } else { millis(rng, 0, 7_200_000) },
+        max_outages: rng.between(0, 5) as u32,
     }
 }
 
@@ -48,29 +50,40 @@ pub fn raised(rng: &mut Rng, old: &Limits) -> Limits {
         new.max_runtime = old.max_runtime.map(|d| d + millis(rng, 0, 20_000));
         new.max_wall_time = old.max_wall_time + millis(rng, 0, 60_000);
         new.max_cost_usd = old.max_cost_usd.map(|c| c + rng.fraction() * 2.0);
+        new.max_tokens = old.max_tokens.map(|n| n + rng.below(100));
+        new.max_wait = old.max_wait + millis(rng, 0, 3_600_000);
+        new.max_outages = old.max_outages + rng.below(2) as u32;
         new.max_consecutive_failures = old.max_consecutive_failures + rng.below(2) as u32;
     }
     new
 }
 
+fn backoff(rng: &mut Rng, initial: u64, max: u64) -> Backoff {
+    Backoff { initial: millis(rng, 0, initial), factor: 1.0 + rng.fraction() * 2.0, max: millis(rng, 0, max) }
+}
+
+fn agent(n: u64) -> AgentPlan {
+    AgentPlan { name: format!("agent{n}"), ..AgentPlan::command("agent") }
+}
+
 pub fn started(rng: &mut Rng) -> RunStarted {
     let pace = Pace {
         delay: if rng.one_in(3) { millis(rng, 1, 3_000) } else { Duration::ZERO },
-        failure_backoff: Backoff {
-            initial: millis(rng, 0, 1_500),
-            factor: 1.0 + rng.fraction() * 2.0,
-            max: millis(rng, 0, 6_000),
-        },
-        ..Pace::default()
+        failure_backoff: backoff(rng, 1_500, 6_000),
+        outage_backoff: if rng.one_in(3) { Backoff::outage() } else { backoff(rng, 3_000, 60_000) },
+        limit_backoff: if rng.one_in(2) { Backoff::limit() } else { backoff(rng, 60_000, 3_600_000) },
+        fallback_after: rng.below(4) as u32,
+        fallback_wait: Duration::from_secs(rng.pick(&[0, 1, 20, 300])),
     };
-    let agent = AgentPlan::command("agent");
+    let mut agents = (0..=rng.below(4)).map(agent);
+    let (first, fallback) = (agents.next().unwrap_or_else(|| agent(0)), agents.collect());
     let plan = Plan {
         name: "sim".into(),
         workspace: "/w".into(),
         source: None,
         task: Task::Text("t".into()),
-        agent,
-        fallback: Vec::new(),
+        agent: first,
+        fallback,
         prices: Vec::new(),
         limits: limits(rng),
         pace,

@@ -2,7 +2,8 @@
 
 use ralph_core::effect::Effect;
 use ralph_core::engine::Engine;
-use ralph_core::event::{Event, Guidance, RunStarted, StopHow, StopRequest};
+use ralph_core::event::{Event, Guidance, InterruptCause, Outcome, RunStarted, StopHow, StopRequest};
+use ralph_core::failure::FailureClass;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::record::Record;
 use ralph_core::replay::{Folder, Verifier};
@@ -210,7 +211,7 @@ impl<'a> Sim<'a> {
         match self.rng.below(8) {
             0 => Command::StopRun(StopRequest { how, by }),
             1 | 2 if !paused => Command::PauseRun,
-            1..=4 => Command::UnpauseRun { now: false },
+            1..=4 => Command::UnpauseRun { now: self.rng.one_in(2) },
             _ => Command::AddGuidance(Guidance { text: format!("hint {}", self.persons_left) }),
         }
     }
@@ -279,6 +280,19 @@ impl<'a> Sim<'a> {
             self.totals.iterations += 1;
             self.totals.duplicated += u64::from(f.iteration.0 <= model.finished);
         }
+        let met = match &record.event {
+            Event::LimitHit(hit) if hit.known => Some("limits with a known end"),
+            Event::LimitHit(_) => Some("limits with an unknown end"),
+            Event::IterationInterrupted(i) if i.why == InterruptCause::Outage => Some("outages"),
+            Event::IterationFinished(f) if f.class == Some(FailureClass::Outage) => Some("outages too many"),
+            Event::IterationFinished(f) if f.outcome == Outcome::Hung => Some("hung agents"),
+            Event::AgentSwitched(switched) if switched.to == 0 => Some("returns to the first agent"),
+            Event::AgentSwitched(_) => Some("switches to a fallback"),
+            _ => None,
+        };
+        if let Some(met) = met {
+            *self.totals.patience.entry(met).or_default() += 1;
+        }
         match (&mut self.model, &record.event) {
             (Some(model), event) => model.apply(record.at, event)?,
             (none, Event::RunStarted(started)) => *none = Some(Model::new(record.at, started)),
@@ -301,6 +315,12 @@ impl<'a> Sim<'a> {
                     "the prompt carries {:?}, not {:?}",
                     spawn.prompt.guidance,
                     model.guidance
+                );
+                ensure!(spawn.agent == model.patience.agent, "agent {} is started", spawn.agent);
+                ensure!(
+                    spawn.prompt.context_too_long == model.patience.too_long,
+                    "the prompt says {} about the context",
+                    spawn.prompt.context_too_long
                 );
                 let bound = model.time_left();
                 let spawned = self.world.spawn(self.now, spawn, bound, &mut self.rng);

@@ -5,13 +5,16 @@ use std::time::Duration;
 use ralph_core::effect::{SpawnAgent, When};
 use ralph_core::engine::GRACE;
 use ralph_core::event::{
-    AgentExited, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot, UsageUpdated,
+    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot,
+    ToolCalled, ToolFinished, UsageUpdated,
 };
+use ralph_core::failure::Failure;
 use ralph_core::input::Report;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
 use super::rng::Rng;
+use super::weather::Weather;
 
 /// The longest a timer, or a dead agent's report, is late.
 const LATE: u64 = 1_500;
@@ -21,6 +24,7 @@ pub struct World {
     agent: Option<Agent>,
     /// A report about an attempt that is over, to be sent again.
     stale: Option<Report>,
+    weather: Weather,
 }
 
 struct Agent {
@@ -30,13 +34,14 @@ struct Agent {
     exit: Option<(Timestamp, Exit)>,
     says: AgentExited,
     ignores_term: bool,
+    hangs_after_its_end: bool,
     /// It has to be gone by then.
     deadline: Option<Timestamp>,
 }
 
 impl World {
     pub fn new() -> Self {
-        Self { queue: Vec::new(), agent: None, stale: None }
+        Self { queue: Vec::new(), agent: None, stale: None, weather: Weather::default() }
     }
 
     pub fn live_agents(&self) -> usize {
@@ -45,7 +50,7 @@ impl World {
 
     /// The guard leaves nothing alive, and timers die with the process that had them.
     pub fn die(&mut self) {
-        *self = World::new();
+        *self = World { weather: std::mem::take(&mut self.weather), ..World::new() };
     }
 
     pub fn has_wait_timer(&self) -> bool {
@@ -83,7 +88,8 @@ impl World {
             return Err(format!("{} is started while {} lives", of.iteration, live.of.iteration));
         }
         let deadline = bound.map(|bound| now.plus(bound + GRACE + Duration::from_millis(2 * LATE)));
-        let mut agent = Agent::new(now, of, rng);
+        let failure = self.weather.failure(of.agent, now, rng);
+        let mut agent = Agent::new(now, of, failure, rng);
         agent.deadline = deadline;
         self.script(&agent, rng);
         if let Some((at, _)) = agent.exit {
@@ -102,7 +108,7 @@ impl World {
         self.queue.push((agent.born, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid: 7 })));
         let life = end.since(agent.born).as_millis() as u64;
         let mut spoke = agent.born;
-        let mut told = 0.0;
+        let (mut told, mut tokens) = (0.0, Usage::default());
         let words = rng.below(4);
         for word in 0..words {
             let left = life - spoke.since(agent.born).as_millis() as u64;
@@ -111,17 +117,26 @@ impl World {
                 return self.queue.push(fell);
             }
             spoke = at;
-            if rng.one_in(2) {
-                let text = "working".to_owned();
-                self.queue
-                    .push((at, Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false })));
-            } else {
-                told += rng.fraction() * 0.4;
-                let usage = Usage { input: word, output: 1, ..Usage::default() };
-                let cost_usd = if rng.one_in(5) { None } else { Some(told) };
-                self.queue
-                    .push((at, Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd })));
-            }
+            let report = match rng.below(8) {
+                0..=2 => {
+                    let text = "working".to_owned();
+                    Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false })
+                }
+                3 => tool(agent, word, rng),
+                4 => retry(agent, word),
+                _ => {
+                    told += rng.fraction() * 0.4;
+                    let cost_usd = if rng.one_in(5) { None } else { Some(told) };
+                    tokens.add(&some_tokens(rng));
+                    Report::UsageUpdated(UsageUpdated { iteration, attempt, usage: tokens, cost_usd })
+                }
+            };
+            self.queue.push((at, report));
+        }
+        if agent.hangs_after_its_end {
+            let quiet = Duration::from_millis(rng.between(1, 3_000));
+            let report = Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: true });
+            return self.queue.push((spoke.plus(quiet), report));
         }
         let end = agent.exit.as_ref().map_or(spoke.plus(Duration::from_secs(3600)), |(at, _)| *at);
         self.queue.extend(self.silence(agent, spoke, end));
@@ -190,12 +205,34 @@ fn is_output(report: &Report) -> bool {
     !matches!(report, Report::TimerFired(_) | Report::AgentExited(_))
 }
 
+fn some_tokens(rng: &mut Rng) -> Usage {
+    let mut some = || rng.below(8);
+    Usage { input: some(), cache_read: some(), cache_write: some(), output: some(), reasoning: some() }
+}
+
+fn tool(agent: &Agent, word: u64, rng: &mut Rng) -> Report {
+    let (iteration, attempt, id) = (agent.of.iteration, agent.of.attempt, word.to_string());
+    let command = Some("make".to_owned());
+    if rng.one_in(2) {
+        let (kind, name) = ("shell".to_owned(), "Bash".to_owned());
+        return Report::ToolCalled(ToolCalled { iteration, attempt, id, kind, name, command, path: None });
+    }
+    let (ok, exit_code) = rng.pick(&[(Some(true), Some(0)), (Some(false), Some(2)), (None, None)]);
+    let output = "made".to_owned();
+    Report::ToolFinished(ToolFinished { iteration, attempt, id, ok, command, exit_code, output })
+}
+
+fn retry(agent: &Agent, word: u64) -> Report {
+    let (iteration, attempt, reason) = (agent.of.iteration, agent.of.attempt, "overloaded".to_owned());
+    Report::AgentRetried(AgentRetrying { iteration, attempt, tried: Some(word), of: Some(10), reason })
+}
+
 fn late(due: Timestamp, rng: &mut Rng, by: u64) -> Timestamp {
     due.plus(Duration::from_millis(rng.below(by + 1)))
 }
 
 impl Agent {
-    fn new(born: Timestamp, of: SpawnAgent, rng: &mut Rng) -> Self {
+    fn new(born: Timestamp, of: SpawnAgent, failure: Option<Failure>, rng: &mut Rng) -> Self {
         let life = Duration::from_millis(match rng.below(4) {
             0 => rng.between(1, 50),
             1 => rng.between(1, 1_000),
@@ -203,6 +240,8 @@ impl Agent {
         });
         let message = || "no such file".to_owned();
         let exit = match rng.below(40) {
+            // What the service does not allow ends soon, with or without an exit code that says so.
+            0..=36 if failure.is_some() => Some(Exit::Code(rng.pick(&[0, 1, 1]))),
             0..=15 => Some(Exit::Code(0)),
             16..=22 => Some(Exit::Code(rng.between(1, 255) as i32)),
             23..=26 => Some(Exit::Signal(rng.pick(&[6, 9, 11, 15]))),
@@ -227,13 +266,17 @@ impl Agent {
             },
             output_bytes: rng.below(100),
             leftovers: rng.below(2) as u32,
-            usage: Usage { input: rng.below(3), ..Usage::default() },
+            usage: if rng.one_in(2) { some_tokens(rng) } else { Usage::default() },
             cost_usd,
-            error: None,
-            failure: None,
+            error: match &failure {
+                Some(failure) => Some(failure.message.clone()),
+                None => rng.one_in(12).then(|| "it says it failed".to_owned()),
+            },
+            failure,
         };
         let exit = exit.map(|exit| (born.plus(life), exit));
-        Self { of, born, exit, says, ignores_term: rng.one_in(3), deadline: None }
+        let hangs_after_its_end = exit.is_none() && rng.one_in(3);
+        Self { of, born, exit, says, ignores_term: rng.one_in(3), hangs_after_its_end, deadline: None }
     }
 
     fn exited(&self, at: Timestamp) -> AgentExited {
