@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
+use ralph_agents::AGENTS;
+use ralph_agents::agent::ToolResults;
 use ralph_core::guard::GUARDS;
 
 /// A generated text by its name. `cargo xtask gen` puts them into the documents.
 pub fn table(name: &str) -> Option<String> {
     match name {
+        "agents" => Some(agents_table()),
         "guards" => Some(guards_table()),
         "settings" => Some(settings_table()),
         "commands" => Some(commands_table()),
@@ -35,6 +38,22 @@ pub fn run_help() -> String {
     }
     out.push('\n');
     out.push_str(EXAMPLES);
+    out
+}
+
+fn agents_table() -> String {
+    let mut out = String::from("| agent | | tokens | cost | tool results |\n|---|---|---|---|---|\n");
+    for def in AGENTS {
+        let yes = |is: bool| if is { "yes" } else { "-" };
+        let tools = match def.stream.tool_results {
+            ToolResults::ExitCodes => "with exit codes",
+            ToolResults::Unsure => "unsure",
+            ToolResults::None => "-",
+        };
+        let (name, about) = (def.name, def.summary);
+        let (tokens, cost) = (yes(def.stream.tokens), yes(def.stream.cost));
+        let _ = writeln!(out, "| `{name}` | {about} | {tokens} | {cost} | {tools} |");
+    }
     out
 }
 

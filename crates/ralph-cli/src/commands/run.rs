@@ -53,7 +53,9 @@ pub fn check_agents(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     let path = std::env::var_os("PATH");
     let agents = std::iter::once((loaded.agent_path(), &plan.agent));
     for (setting, agent) in agents.chain(plan.fallback.iter().map(|agent| ("fallback", agent))) {
-        let Err(error) = resolve_program(&agent.program, &loaded.workspace, path.as_deref()) else { continue };
+        let Err(error) = resolve_program(&agent.program, &loaded.workspace, path.as_deref()) else {
+            continue;
+        };
         let help = match loaded.agent.meant().filter(|_| setting != "fallback") {
             Some(name) if name != agent.program => format!("did you mean `{name}`?"),
             _ => "the agent is looked up from the workspace; install it, or give its path with -a".to_owned(),
