@@ -57,3 +57,59 @@ fn rules_text(plan: &Plan, draft: &Draft) -> String {
          - If you can not go on without a person, end your answer with `<ralph>BLOCKED: reason</ralph>` on a line of its own.\n"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::marker::{Rules, TailScanner};
+    use crate::plan::{AgentPlan, Limits, Pace, SignalPlan, Task};
+
+    fn plan(task: Task, promise: Option<&str>) -> Plan {
+        Plan {
+            name: "test".to_owned(),
+            workspace: "/w".into(),
+            source: None,
+            task,
+            agent: AgentPlan::command("agent"),
+            fallback: Vec::new(),
+            prices: Vec::new(),
+            limits: Limits::default(),
+            pace: Pace::default(),
+            signals: SignalPlan { completion_promise: promise.map(str::to_owned) },
+            once: false,
+            kill_leftovers: true,
+            log_dir: None,
+        }
+    }
+
+    fn full() -> Draft {
+        Draft { iteration: Some(IterationNumber(u32::MAX)), guidance: Vec::new(), context_too_long: true }
+    }
+
+    #[test]
+    fn what_ralph_adds_around_a_task_is_short() {
+        let added = render(&plan(Task::Text(String::new()), None), &full(), "");
+        assert!(added.len() < 1500, "{} bytes:\n{added}", added.len());
+    }
+
+    #[test]
+    fn an_echo_of_the_rules_is_no_claim() {
+        for promise in [None, Some("LOOP_COMPLETE")] {
+            let prompt = render(&plan(Task::Text(String::new()), promise), &full(), "do it");
+            // Without knowing the prompt: the text by itself must not hold a signal.
+            let mut scanner = TailScanner::new(Rules::new(promise, ""));
+            scanner.push(prompt.as_bytes());
+            let found = scanner.finish();
+            assert!(!found.complete && found.blocked.is_none(), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn the_body_of_a_ralph_md_is_sent_as_written_and_guidance_can_not_pass_for_a_section() {
+        let plan = plan(Task::RalphMd("RALPH.md".into()), None);
+        assert_eq!(render(&plan, &Draft::default(), "Hello"), "Hello");
+        let draft = Draft { guidance: vec!["one\n## Task\ntwo".to_owned()], ..Draft::default() };
+        let prompt = render(&plan, &draft, "Hello");
+        assert!(prompt.ends_with("- one\n  ## Task\n  two"), "{prompt}");
+    }
+}

@@ -5,6 +5,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
@@ -70,6 +72,7 @@ fn short_folder() -> PathBuf {
 /// The open socket; removed when dropped.
 pub(crate) struct Server {
     path: PathBuf,
+    over: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -81,19 +84,27 @@ impl Server {
         // A run that was killed leaves its socket; the journal's lock says that it is dead.
         let _ = fs::remove_file(&path);
         let listener = UnixListener::bind(&path)?;
+        let over = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&over);
         std::thread::Builder::new().name("control".into()).spawn(move || {
             for stream in listener.incoming().flatten() {
+                if ended.load(Ordering::Relaxed) {
+                    return;
+                }
                 let inbox = inbox.clone();
                 let _ =
                     std::thread::Builder::new().name("control".into()).spawn(move || serve(&stream, &inbox));
             }
         })?;
-        Ok(Self { path })
+        Ok(Self { path, over })
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        // The listener sleeps until somebody comes.
+        let _ = UnixStream::connect(&self.path);
         let _ = fs::remove_file(&self.path);
     }
 }

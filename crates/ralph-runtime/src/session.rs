@@ -17,7 +17,7 @@ use ralph_core::time::Timestamp;
 use crate::control::Server;
 use crate::driver::{Driver, Envelope};
 use crate::executor::Executor;
-use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Position};
+use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Position, Storage};
 use crate::process::{self, Supervisor};
 use crate::store::{RunDir, Store, StoreError};
 use crate::workspace::{LockError, WorkspaceLock};
@@ -87,6 +87,11 @@ impl Session {
         Ok(Self { run, lock, journal, start: Start::Old(Box::new(state)), cut })
     }
 
+    /// Puts something between the journal and its storage.
+    pub fn through(self, wrap: impl FnOnce(Box<dyn Storage>) -> Box<dyn Storage>) -> Self {
+        Self { journal: self.journal.through(wrap), ..self }
+    }
+
     pub fn run_dir(&self) -> &RunDir {
         &self.run
     }
@@ -121,7 +126,7 @@ impl Session {
         let Session { run, lock, journal, start, .. } = self;
         let (inbox, outbox) = mpsc::channel::<Envelope>();
         let sender = inbox.clone();
-        signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
+        let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let _server = Server::start(&run, inbox.clone())?;
         offer_ralph(&run)?;
         let supervisor = Supervisor::new(process::guard_exe()?, 1);

@@ -8,11 +8,12 @@ use ralph_core::event::{StopHow, StopRequest};
 use ralph_core::input::Command;
 use ralph_core::stop::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::{Handle, Signals};
 
 /// First Ctrl-C: let the iteration finish. Second: end it now. TERM and HUP: end it, politely but soon.
-pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<()> {
+pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<Watch> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let handle = signals.handle();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut asked = false;
         for signal in signals.forever() {
@@ -26,7 +27,16 @@ pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<()> {
             send(Command::StopRun(StopRequest { how, by }));
         }
     })?;
-    Ok(())
+    Ok(Watch(handle))
+}
+
+/// Ends the watch when dropped.
+pub struct Watch(Handle);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// A file that may not grow any more is an error of the write, as a full disk is, and not the end of ralph. A handler, not

@@ -34,6 +34,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     let screen = screen::open(&args.screen, View::from_state(state.clone()))?;
     let stopped = session.work(crate::VERSION, Some(limits), &mut |record| screen.send(record));
     screen.finish();
+    super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)
 }
 

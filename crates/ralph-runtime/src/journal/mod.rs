@@ -60,6 +60,11 @@ impl Journal {
         Self { storage, position }
     }
 
+    /// Puts something between the journal and its storage: a disk that fills up, for instance.
+    pub fn through(self, wrap: impl FnOnce(Box<dyn Storage>) -> Box<dyn Storage>) -> Self {
+        Self { storage: wrap(self.storage), ..self }
+    }
+
     pub fn position(&self) -> Position {
         self.position
     }

@@ -26,6 +26,9 @@ pub enum LockError {
 
 /// How long the processes of a run that was killed may take to die.
 const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(10);
+/// A run that has just ended may look alive for a moment: a process that it was about to start still shares its files.
+const LOOKS: u32 = 10;
 
 impl WorkspaceLock {
     /// Takes the lock. `holder` names the live run of this workspace, if there is one: then nothing is waited for. A lock
@@ -33,19 +36,19 @@ impl WorkspaceLock {
     pub fn acquire(workspace: &Path, holder: &dyn Fn() -> Option<String>) -> Result<Self, LockError> {
         let dir = File::open(workspace).map_err(LockError::Io)?;
         let deadline = Instant::now() + PATIENCE;
+        let mut alive = 0;
         loop {
             match flock(&dir, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { dir }),
                 Err(rustix::io::Errno::WOULDBLOCK) => {}
                 Err(error) => return Err(LockError::Io(error.into())),
             }
-            if let Some(by) = holder() {
-                return Err(LockError::Held { by: Some(by) });
+            let by = holder();
+            alive = if by.is_some() { alive + 1 } else { 0 };
+            if alive >= LOOKS || Instant::now() >= deadline {
+                return Err(LockError::Held { by });
             }
-            if Instant::now() >= deadline {
-                return Err(LockError::Held { by: None });
-            }
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(PAUSE);
         }
     }
 }

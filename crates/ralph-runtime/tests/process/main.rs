@@ -2,6 +2,7 @@
 //!
 //! This binary is its own guard executable, so it has its own `main`.
 
+mod disk;
 mod ending;
 mod lifecycle;
 mod lock;
@@ -20,8 +21,14 @@ fn main() -> ExitCode {
         let dir = args.next().expect("a directory").into();
         survivors::helper_main(dir);
     }
-    let modules =
-        [ending::trials(), lifecycle::trials(), lock::trials(), output::trials(), survivors::trials()];
+    let modules = [
+        disk::trials(),
+        ending::trials(),
+        lifecycle::trials(),
+        lock::trials(),
+        output::trials(),
+        survivors::trials(),
+    ];
     libtest_mimic::run(&Arguments::from_args(), modules.into_iter().flatten().collect()).exit_code()
 }
 
