@@ -1,5 +1,7 @@
 //! Decisions that recorded sessions do not show: what comes late, comes twice, or comes back after a crash.
 
+mod patience;
+
 use super::*;
 use crate::event::{
     AgentExited, AgentSilent, AgentText, Exit, FORMAT, Guidance, InterruptCause, IterationFinished,

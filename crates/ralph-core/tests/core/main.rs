@@ -3,4 +3,5 @@
 mod records;
 mod sim;
 mod simulation;
+mod smoke_format;
 mod smoke_runner;

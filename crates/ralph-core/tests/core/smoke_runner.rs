@@ -11,97 +11,21 @@ use ralph_core::duration;
 use ralph_core::effect::{Effect, SpawnAgent, Step, When};
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    AgentExited, AgentSilent, AgentSpawned, AgentText, DelayReason, Event, Exit, FORMAT, Guidance,
-    InterruptCause, KillCause, Outcome, RunStarted, RunStopped, StopHow, StopRequest, UsageUpdated,
+    AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, RunStarted, RunStopped,
+    UsageUpdated,
 };
+use ralph_core::failure::FailureClass;
 use ralph_core::ids::{RunId, Seq};
-use ralph_core::input::{Command, Input, Report};
-use ralph_core::marker::{Rules, TailScanner};
-use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, SignalPlan, Task};
+use ralph_core::input::{Input, Report};
+use ralph_core::marker::{Found, Rules, TailScanner};
+use ralph_core::plan::Task;
 use ralph_core::prompt;
 use ralph_core::record::{Chain, Record};
 use ralph_core::replay::Verifier;
-use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
-use serde::Deserialize;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Header {
-    about: String,
-    #[serde(default)]
-    plan: Settings,
-    stops: Stops,
-    /// What is decided before any iteration.
-    #[serde(default)]
-    decisions: Vec<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    max_iterations: Option<u32>,
-    max_runtime: Option<String>,
-    max_wall_time: Option<String>,
-    max_cost_usd: Option<f64>,
-    max_consecutive_failures: Option<u32>,
-    stop_on_error: bool,
-    iteration_timeout: Option<String>,
-    silence_timeout: Option<String>,
-    delay: Option<String>,
-    backoff_initial: Option<String>,
-    backoff_max: Option<String>,
-    completion_promise: Option<String>,
-    prompt: Option<String>,
-    once: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stops {
-    reason: String,
-    kind: StopKind,
-    exit_code: u8,
-    iterations: u32,
-    /// The whole run, by the virtual clock.
-    after: String,
-    cost_usd: Option<f64>,
-}
-
-/// One attempt. What is not given: it says nothing, and exits with 0 after a second.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Attempt {
-    #[serde(default)]
-    says: Vec<String>,
-    #[serde(default)]
-    exit: Option<i32>,
-    #[serde(default)]
-    signal: Option<i32>,
-    #[serde(default)]
-    missing: Option<String>,
-    #[serde(default)]
-    not_started: Option<String>,
-    /// It does not end by itself.
-    #[serde(default)]
-    hangs: bool,
-    /// It does not end on TERM.
-    #[serde(default)]
-    ignores_term: bool,
-    #[serde(default)]
-    duration_ms: Option<u64>,
-    /// What it has cost so far, by the time since its start.
-    #[serde(default)]
-    costs: Vec<(u64, f64)>,
-    /// What its last account says.
-    #[serde(default)]
-    cost: Option<f64>,
-    /// What a person or the shell does, by the time since the start.
-    #[serde(default)]
-    person: Vec<(u64, String)>,
-    decisions: Vec<String>,
-}
+use super::smoke_format::{Attempt, Header, Stops, compact, person, plan, time};
 
 #[test]
 fn smoke_runner_replays_every_fixture() {
@@ -122,12 +46,28 @@ fn smoke_runner_has_a_fixture_for_every_reason() {
         ralph_core::guard::GUARDS.iter().map(|guard| guard.key.to_owned()).collect();
     let others = ["complete", "blocked", "once", "interrupted", "agent_missing", "error", "journal_error"];
     reasons.extend(others.map(str::to_owned));
+    reasons.push("usage_limit".to_owned());
+    let needs_person = FailureClass::ALL.iter().filter(|class| class.needs_person().is_some());
+    reasons.extend(needs_person.map(|class| class.name().to_owned()));
     for entry in std::fs::read_dir(folder()).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         let header: Header = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         reasons.retain(|reason| *reason != header.stops.reason);
     }
     assert_eq!(reasons, Vec::<String>::new(), "no fixture stops for these");
+}
+
+#[test]
+fn smoke_runner_has_a_fixture_for_every_class() {
+    let mut classes = FailureClass::ALL.to_vec();
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for line in text.lines().skip(1) {
+            let attempt: Attempt = serde_json::from_str(line).unwrap();
+            classes.retain(|class| attempt.fails != Some(*class));
+        }
+    }
+    assert_eq!(classes, Vec::<FailureClass>::new(), "no agent of a fixture fails like this");
 }
 
 #[test]
@@ -163,51 +103,6 @@ fn session(text: &str) -> Result<(), String> {
     runner.run().map_err(|why| format!("{why}\n  ({})", header.about))?;
     runner.check_stop(&header.stops)?;
     runner.verify()
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    duration::parse(text).map_err(|e| e.to_string())
-}
-
-fn plan(settings: &Settings) -> Result<Plan, String> {
-    let optional = |text: &Option<String>| text.as_deref().map(time).transpose();
-    let (limits, backoff) = (Limits::default(), Backoff::default());
-    Ok(Plan {
-        name: "fixture".into(),
-        workspace: "/w".into(),
-        source: None,
-        task: Task::Text(settings.prompt.clone().unwrap_or_default()),
-        agent: AgentPlan::command("agent"),
-        fallback: Vec::new(),
-        prices: Vec::new(),
-        limits: Limits {
-            max_iterations: settings.max_iterations.or(limits.max_iterations),
-            max_runtime: optional(&settings.max_runtime)?.or(limits.max_runtime),
-            max_wall_time: optional(&settings.max_wall_time)?.unwrap_or(limits.max_wall_time),
-            max_cost_usd: settings.max_cost_usd,
-            max_consecutive_failures: settings
-                .max_consecutive_failures
-                .unwrap_or(limits.max_consecutive_failures),
-            stop_on_error: settings.stop_on_error,
-            iteration_timeout: optional(&settings.iteration_timeout)?.or(limits.iteration_timeout),
-            silence_timeout: optional(&settings.silence_timeout)?,
-            max_attempts: limits.max_attempts,
-            ..Limits::default()
-        },
-        pace: Pace {
-            delay: optional(&settings.delay)?.unwrap_or_default(),
-            failure_backoff: Backoff {
-                initial: optional(&settings.backoff_initial)?.unwrap_or(backoff.initial),
-                factor: backoff.factor,
-                max: optional(&settings.backoff_max)?.unwrap_or(backoff.max),
-            },
-            ..Pace::default()
-        },
-        signals: SignalPlan { completion_promise: settings.completion_promise.clone() },
-        once: settings.once,
-        kill_leftovers: true,
-        log_dir: None,
-    })
 }
 
 struct Runner {
@@ -267,7 +162,7 @@ impl Runner {
             if event.input().is_some() {
                 continue;
             }
-            let decision = compact(&event);
+            let decision = compact(&event, self.now);
             if let Event::IterationStarted(_) = event
                 && self.expected.is_empty()
             {
@@ -301,68 +196,75 @@ impl Runner {
         }
         let script = self.attempts.pop_front().ok_or("an attempt that is not in the fixture")?;
         let (iteration, attempt, born) = (spawn.iteration, spawn.attempt, self.now);
-        let at = |millis: u64| born.plus(Duration::from_millis(millis));
-        let exit = script.outcome();
-        if !matches!(exit, Exit::Missing { .. } | Exit::NotStarted { .. }) {
-            self.push(born, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid: 7 }));
-        }
-        for text in &script.says {
-            let text = text.clone();
-            self.push(born, Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false }));
-        }
-        for (millis, cost) in &script.costs {
-            let usage = Usage { output: 1, ..Usage::default() };
-            let cost_usd = Some(*cost);
-            self.push(
-                at(*millis),
-                Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd }),
-            );
-        }
-        for (millis, what) in &script.person {
-            let input = person(what)?;
-            self.queue.push((at(*millis), input));
-        }
-        let found = self.listen(&spawn, &script);
+        self.speak(&spawn, &script)?;
+        let found = self.listen(&spawn, &script)?;
         let duration = Duration::from_millis(script.duration_ms.unwrap_or(1000));
+        let failure = script.failure(born.plus(duration))?;
         let exited = AgentExited {
-            iteration,
-            attempt,
-            exit,
             duration,
             claims_complete: found.complete,
             blocked: found.blocked,
-            files: None,
-            output_bytes: 0,
-            leftovers: 0,
-            usage: Usage::default(),
             cost_usd: script.cost,
-            error: None,
-            failure: None,
+            error: script.error.clone().or(failure.as_ref().map(|failure| failure.message.clone())),
+            failure,
+            ..AgentExited::new(iteration, attempt, script.outcome())
         };
         let silent = spawn.silence_timeout.filter(|quiet| script.hangs || *quiet < duration);
-        if let Some(quiet) = silent {
-            let report = Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: false });
+        let ended = script.ended_ms.map(Duration::from_millis);
+        if let Some(quiet) = ended.or(silent) {
+            let ended = ended.is_some();
+            let report = Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended });
             self.push(born.plus(quiet), report);
         }
-        if !script.hangs {
+        if !script.hangs && ended.is_none() {
             self.push(born.plus(duration), Report::AgentExited(Box::new(exited.clone())));
         }
         self.agent = Some(Live { exited, born, ignores_term: script.ignores_term });
         Ok(())
     }
 
+    /// What the agent reports while it works, and what a person does meanwhile.
+    fn speak(&mut self, spawn: &SpawnAgent, script: &Attempt) -> Result<(), String> {
+        let (iteration, attempt, born) = (spawn.iteration, spawn.attempt, self.now);
+        let at = |millis: u64| born.plus(Duration::from_millis(millis));
+        if !matches!(script.outcome(), Exit::Missing { .. } | Exit::NotStarted { .. }) {
+            self.push(born, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid: 7 }));
+        }
+        for text in &script.says {
+            let text = text.clone();
+            self.push(born, Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false }));
+        }
+        let costs = script.costs.iter().map(|(millis, cost)| (*millis, 1, Some(*cost)));
+        let tokens = script.tokens.iter().map(|(millis, tokens)| (*millis, *tokens, None));
+        for (millis, output, cost_usd) in costs.chain(tokens) {
+            let usage = Usage { output, ..Usage::default() };
+            let update = UsageUpdated { iteration, attempt, usage, cost_usd };
+            self.push(at(millis), Report::UsageUpdated(update));
+        }
+        for (millis, what) in &script.person {
+            let input = person(what)?;
+            self.queue.push((at(*millis), input));
+        }
+        Ok(())
+    }
+
     /// The agent's words, by the rules for a plain command, after the prompt it was really given.
-    fn listen(&self, spawn: &SpawnAgent, script: &Attempt) -> ralph_core::marker::Found {
+    fn listen(&self, spawn: &SpawnAgent, script: &Attempt) -> Result<Found, String> {
         let plan = &self.engine.state().plan;
-        let Task::Text(task) = &plan.task else { return Default::default() };
+        let Task::Text(task) = &plan.task else { return Ok(Found::default()) };
         let prompt = prompt::render(plan, &spawn.prompt, task);
+        let lacks = script.told.as_ref().filter(|text| !prompt.contains(*text));
+        let has = script.not_told.as_ref().filter(|text| prompt.contains(*text));
+        if let Some(text) = lacks.or(has) {
+            return Err(format!("`{text}` is, or is not, in the prompt:\n{prompt}"));
+        }
         let rules = Rules::new(plan.signals.completion_promise.as_deref(), &prompt);
         let mut scanner = TailScanner::new(rules);
         for text in &script.says {
             scanner.push(text.as_bytes());
             scanner.push(b"\n");
         }
-        scanner.finish()
+        Ok(scanner.finish())
     }
 
     fn kill(&mut self, grace: Duration) {
@@ -412,92 +314,9 @@ impl Runner {
     }
 }
 
-impl Attempt {
-    fn outcome(&self) -> Exit {
-        let message = |text: &String| text.clone();
-        match (&self.missing, &self.not_started, self.signal) {
-            (Some(text), _, _) => Exit::Missing { message: message(text) },
-            (_, Some(text), _) => Exit::NotStarted { message: message(text) },
-            (_, _, Some(signal)) => Exit::Signal(signal),
-            _ => Exit::Code(self.exit.unwrap_or(0)),
-        }
-    }
-}
-
 fn is_of_agent(input: &Input) -> bool {
     match input {
         Input::Command(_) | Input::Report(Report::TimerFired(_) | Report::JournalFailed { .. }) => false,
         Input::Report(_) => true,
-    }
-}
-
-fn person(what: &str) -> Result<Input, String> {
-    let stop = |how, by| Command::StopRun(StopRequest { how, by }).into();
-    Ok(match what {
-        "stop" => stop(StopHow::AfterIteration, Interrupt::Int),
-        "kill" => stop(StopHow::Kill, Interrupt::Int),
-        "term" => stop(StopHow::Terminate, Interrupt::Term),
-        "hup" => stop(StopHow::Terminate, Interrupt::Hup),
-        "pause" => Command::PauseRun.into(),
-        "unpause" => Command::UnpauseRun { now: false }.into(),
-        "disk full" => Report::JournalFailed { message: "no space left".into() }.into(),
-        text => match text.strip_prefix("say ") {
-            Some(text) => Command::AddGuidance(Guidance { text: text.into() }).into(),
-            None => return Err(format!("a person can not `{text}`")),
-        },
-    })
-}
-
-/// A decision in a few words.
-fn compact(event: &Event) -> String {
-    let name = event.name();
-    match event {
-        Event::IterationStarted(e) => format!("{name} {}.{}", e.iteration, e.attempt),
-        Event::GuidanceDelivered { iteration, count } => format!("{name} {iteration} {count}"),
-        Event::AgentKilled(e) => {
-            let why = match &e.why {
-                KillCause::Timeout => "timeout",
-                KillCause::Silence => "silence",
-                KillCause::Hung => "hung",
-                KillCause::Guard(key) => key,
-                KillCause::Stop => "stop",
-                KillCause::Escalated => "escalated",
-            };
-            format!("{name} {why} {}", duration::format(e.grace))
-        }
-        Event::IterationFinished(e) => {
-            let outcome = match e.outcome {
-                Outcome::Ok => "ok",
-                Outcome::Failed => "failed",
-                Outcome::TimedOut => "timed_out",
-                Outcome::Silent => "silent",
-                Outcome::Hung => "hung",
-            };
-            format!("{name} {} {outcome}", e.iteration)
-        }
-        Event::IterationInterrupted(e) => {
-            let why = match &e.why {
-                InterruptCause::Crash => "crash",
-                InterruptCause::Stop => "stop",
-                InterruptCause::Guard(key) => key,
-                InterruptCause::NotStarted => "not_started",
-                InterruptCause::Limit => "limit",
-                InterruptCause::Outage => "outage",
-                InterruptCause::Person => "person",
-            };
-            format!("{name} {} {why}", e.iteration)
-        }
-        Event::DelayStarted(e) => {
-            let reason = match e.reason {
-                DelayReason::Delay => "delay",
-                DelayReason::Failure => "failure",
-                DelayReason::Limit => "limit",
-                DelayReason::Outage => "outage",
-            };
-            format!("{name} {reason} {}", duration::format(e.wait))
-        }
-        Event::DelayEnded { early: true } => format!("{name} early"),
-        Event::RunStopped(e) => format!("{name} {}", e.reason),
-        _ => name.to_owned(),
     }
 }

@@ -1,0 +1,290 @@
+//! The format of the fixtures: what a line may say, and how decisions are written.
+
+use std::time::Duration;
+
+use ralph_core::duration;
+use ralph_core::event::{
+    DelayReason, Event, Exit, Guidance, InterruptCause, KillCause, Outcome, StopHow, StopRequest,
+};
+use ralph_core::failure::{Failure, FailureClass};
+use ralph_core::input::{Command, Input, Report};
+use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, SignalPlan, Task};
+use ralph_core::stop::{Interrupt, StopKind};
+use ralph_core::time::Timestamp;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    pub about: String,
+    #[serde(default)]
+    pub plan: Settings,
+    pub stops: Stops,
+    /// What is decided before any iteration.
+    #[serde(default)]
+    pub decisions: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    pub max_iterations: Option<u32>,
+    pub max_runtime: Option<String>,
+    pub max_wall_time: Option<String>,
+    pub max_cost_usd: Option<f64>,
+    pub max_consecutive_failures: Option<u32>,
+    pub stop_on_error: bool,
+    pub iteration_timeout: Option<String>,
+    pub silence_timeout: Option<String>,
+    pub delay: Option<String>,
+    pub backoff_initial: Option<String>,
+    pub backoff_max: Option<String>,
+    pub completion_promise: Option<String>,
+    pub prompt: Option<String>,
+    pub once: bool,
+    /// The names of the agents that take over.
+    pub fallback: Vec<String>,
+    pub fallback_after: Option<u32>,
+    pub fallback_wait: Option<String>,
+    pub max_wait: Option<String>,
+    pub max_outages: Option<u32>,
+    pub max_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stops {
+    pub reason: String,
+    pub kind: StopKind,
+    pub exit_code: u8,
+    pub iterations: u32,
+    /// The whole run, by the virtual clock.
+    pub after: String,
+    pub cost_usd: Option<f64>,
+}
+
+/// One attempt. What is not given: it says nothing, and exits with 0 after a second.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attempt {
+    #[serde(default)]
+    pub says: Vec<String>,
+    #[serde(default)]
+    pub exit: Option<i32>,
+    #[serde(default)]
+    pub signal: Option<i32>,
+    #[serde(default)]
+    pub missing: Option<String>,
+    #[serde(default)]
+    pub not_started: Option<String>,
+    /// It does not end by itself.
+    #[serde(default)]
+    pub hangs: bool,
+    /// It does not end on TERM.
+    #[serde(default)]
+    pub ignores_term: bool,
+    #[serde(default)]
+    pub duration_ms: Option<u64>,
+    /// What it has cost so far, by the time since its start.
+    #[serde(default)]
+    pub costs: Vec<(u64, f64)>,
+    /// What its last account says.
+    #[serde(default)]
+    pub cost: Option<f64>,
+    /// The tokens it has used so far, by the time since its start.
+    #[serde(default)]
+    pub tokens: Vec<(u64, u64)>,
+    /// Its output says that it failed.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// The same, and why.
+    #[serde(default)]
+    pub fails: Option<FailureClass>,
+    /// When its limit ends, counted from its own end; a minus means before it.
+    #[serde(default)]
+    pub resets_in: Option<String>,
+    /// It says its last word, does not end, and this is noticed after so many milliseconds.
+    #[serde(default)]
+    pub ended_ms: Option<u64>,
+    /// What its prompt has to say.
+    #[serde(default)]
+    pub told: Option<String>,
+    /// What its prompt must not say.
+    #[serde(default)]
+    pub not_told: Option<String>,
+    /// What a person or the shell does, by the time since the start.
+    #[serde(default)]
+    pub person: Vec<(u64, String)>,
+    pub decisions: Vec<String>,
+}
+
+pub fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text).map_err(|e| e.to_string())
+}
+
+pub fn plan(settings: &Settings) -> Result<Plan, String> {
+    let agent = |name: &String| AgentPlan { name: name.clone(), ..AgentPlan::command("agent") };
+    Ok(Plan {
+        name: "fixture".into(),
+        workspace: "/w".into(),
+        source: None,
+        task: Task::Text(settings.prompt.clone().unwrap_or_default()),
+        agent: agent(&"first".to_owned()),
+        fallback: settings.fallback.iter().map(agent).collect(),
+        prices: Vec::new(),
+        limits: limits(settings)?,
+        pace: pace(settings)?,
+        signals: SignalPlan { completion_promise: settings.completion_promise.clone() },
+        once: settings.once,
+        kill_leftovers: true,
+        log_dir: None,
+    })
+}
+
+fn optional(text: &Option<String>) -> Result<Option<Duration>, String> {
+    text.as_deref().map(time).transpose()
+}
+
+fn limits(settings: &Settings) -> Result<Limits, String> {
+    let limits = Limits::default();
+    let failures = settings.max_consecutive_failures;
+    Ok(Limits {
+        max_iterations: settings.max_iterations.or(limits.max_iterations),
+        max_runtime: optional(&settings.max_runtime)?.or(limits.max_runtime),
+        max_wall_time: optional(&settings.max_wall_time)?.unwrap_or(limits.max_wall_time),
+        max_cost_usd: settings.max_cost_usd,
+        max_tokens: settings.max_tokens,
+        max_consecutive_failures: failures.unwrap_or(limits.max_consecutive_failures),
+        stop_on_error: settings.stop_on_error,
+        iteration_timeout: optional(&settings.iteration_timeout)?.or(limits.iteration_timeout),
+        silence_timeout: optional(&settings.silence_timeout)?,
+        max_attempts: limits.max_attempts,
+        max_wait: optional(&settings.max_wait)?.unwrap_or(limits.max_wait),
+        max_outages: settings.max_outages.unwrap_or(limits.max_outages),
+    })
+}
+
+fn pace(settings: &Settings) -> Result<Pace, String> {
+    let (pace, backoff) = (Pace::default(), Backoff::default());
+    Ok(Pace {
+        delay: optional(&settings.delay)?.unwrap_or_default(),
+        failure_backoff: Backoff {
+            initial: optional(&settings.backoff_initial)?.unwrap_or(backoff.initial),
+            factor: backoff.factor,
+            max: optional(&settings.backoff_max)?.unwrap_or(backoff.max),
+        },
+        fallback_after: settings.fallback_after.unwrap_or(pace.fallback_after),
+        fallback_wait: optional(&settings.fallback_wait)?.unwrap_or(pace.fallback_wait),
+        ..pace
+    })
+}
+
+impl Attempt {
+    pub fn outcome(&self) -> Exit {
+        let message = |text: &String| text.clone();
+        match (&self.missing, &self.not_started, self.signal) {
+            (Some(text), _, _) => Exit::Missing { message: message(text) },
+            (_, Some(text), _) => Exit::NotStarted { message: message(text) },
+            (_, _, Some(signal)) => Exit::Signal(signal),
+            _ => Exit::Code(self.exit.unwrap_or(0)),
+        }
+    }
+
+    pub fn failure(&self, end: Timestamp) -> Result<Option<Failure>, String> {
+        let Some(class) = self.fails else { return Ok(None) };
+        let resets_at = match self.resets_in.as_deref() {
+            None => None,
+            Some(text) => Some(match text.strip_prefix('-') {
+                Some(before) => Timestamp::from_millis(end.as_millis() - time(before)?.as_millis() as i64),
+                None => end.plus(time(text)?),
+            }),
+        };
+        Ok(Some(Failure { class, message: class.name().to_owned(), resets_at }))
+    }
+}
+
+pub fn person(what: &str) -> Result<Input, String> {
+    let stop = |how, by| Command::StopRun(StopRequest { how, by }).into();
+    Ok(match what {
+        "stop" => stop(StopHow::AfterIteration, Interrupt::Int),
+        "kill" => stop(StopHow::Kill, Interrupt::Int),
+        "term" => stop(StopHow::Terminate, Interrupt::Term),
+        "hup" => stop(StopHow::Terminate, Interrupt::Hup),
+        "pause" => Command::PauseRun.into(),
+        "unpause now" => Command::UnpauseRun { now: true }.into(),
+        "unpause" => Command::UnpauseRun { now: false }.into(),
+        "disk full" => Report::JournalFailed { message: "no space left".into() }.into(),
+        text => match text.strip_prefix("say ") {
+            Some(text) => Command::AddGuidance(Guidance { text: text.into() }).into(),
+            None => return Err(format!("a person can not `{text}`")),
+        },
+    })
+}
+
+/// A decision in a few words.
+pub fn compact(event: &Event, now: Timestamp) -> String {
+    let name = event.name();
+    match event {
+        Event::IterationStarted(e) if e.agent > 0 => {
+            format!("{name} {}.{} by {}", e.iteration, e.attempt, e.agent)
+        }
+        Event::IterationStarted(e) => format!("{name} {}.{}", e.iteration, e.attempt),
+        Event::GuidanceDelivered { iteration, count } => format!("{name} {iteration} {count}"),
+        Event::AgentKilled(e) => format!("{name} {} {}", killed_by(&e.why), duration::format(e.grace)),
+        Event::IterationFinished(e) => {
+            let class = e.class.map_or(String::new(), |class| format!(" {}", class.name()));
+            format!("{name} {} {}{class}", e.iteration, outcome(e.outcome))
+        }
+        Event::IterationInterrupted(e) => format!("{name} {} {}", e.iteration, interrupted_by(&e.why)),
+        Event::LimitHit(e) => {
+            let known = if e.known { "known" } else { "unknown" };
+            format!("{name} {} {known} {}", e.iteration, duration::format(e.until.since(now)))
+        }
+        Event::AgentSwitched(e) => format!("{name} {} to {} {}", e.from, e.to, e.name),
+        Event::DelayStarted(e) => {
+            let reason = match e.reason {
+                DelayReason::Delay => "delay",
+                DelayReason::Failure => "failure",
+                DelayReason::Limit => "limit",
+                DelayReason::Outage => "outage",
+            };
+            format!("{name} {reason} {}", duration::format(e.wait))
+        }
+        Event::DelayEnded { early: true } => format!("{name} early"),
+        Event::RunStopped(e) => format!("{name} {}", e.reason),
+        _ => name.to_owned(),
+    }
+}
+
+fn killed_by(why: &KillCause) -> &str {
+    match why {
+        KillCause::Timeout => "timeout",
+        KillCause::Silence => "silence",
+        KillCause::Hung => "hung",
+        KillCause::Guard(key) => key,
+        KillCause::Stop => "stop",
+        KillCause::Escalated => "escalated",
+    }
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::Failed => "failed",
+        Outcome::TimedOut => "timed_out",
+        Outcome::Silent => "silent",
+        Outcome::Hung => "hung",
+    }
+}
+
+fn interrupted_by(why: &InterruptCause) -> &str {
+    match why {
+        InterruptCause::Crash => "crash",
+        InterruptCause::Stop => "stop",
+        InterruptCause::Guard(key) => key,
+        InterruptCause::NotStarted => "not_started",
+        InterruptCause::Limit => "limit",
+        InterruptCause::Outage => "outage",
+        InterruptCause::Person => "person",
+    }
+}
