@@ -48,8 +48,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "finished_run_again",
         file: "crates/ralph-core/src/state.rs",
-        find: "                self.stop_request = None;\n",
-        replace: "                self.stop_request = None;\n                self.iterations_finished = self.iterations_finished.saturating_sub(1);\n",
+        find: "        self.stop_request = None;\n",
+        replace: "        self.stop_request = None;\n        self.iterations_finished = self.iterations_finished.saturating_sub(1);\n",
         why: "A resume runs the last finished iteration again.",
     },
     Mutant {
