@@ -55,7 +55,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "interrupted_skipped",
         file: "crates/ralph-core/src/engine/iteration.rs",
-        find: "        self.interrupt_running(InterruptCause::Crash);\n",
+        find: "        self.interrupt_running(if limited { InterruptCause::Limit } else { InterruptCause::Crash });\n",
         replace: "",
         why: "A resume starts an attempt while the old one still counts as running.",
     },
@@ -125,14 +125,14 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "resumed_wait_cut_short",
         file: "crates/ralph-core/src/engine/iteration.rs",
-        find: "            return self.start_wait_timer();\n",
+        find: "            return self.go_on_waiting();\n",
         replace: "            self.emit(Event::DelayEnded { early: false });\n            return self.decide();\n",
         why: "A resume ends a wait before its time.",
     },
     Mutant {
         name: "resumed_wait_has_no_timer",
         file: "crates/ralph-core/src/engine/iteration.rs",
-        find: "            return self.start_wait_timer();\n",
+        find: "            return self.go_on_waiting();\n",
         replace: "            return;\n",
         why: "A resumed wait never ends: the run stalls.",
     },
