@@ -37,6 +37,27 @@ pub struct Plan {
     pub log_dir: Option<PathBuf>,
 }
 
+impl Plan {
+    /// A plan with every default.
+    pub fn new(name: impl Into<String>, workspace: impl Into<PathBuf>, task: Task, agent: AgentPlan) -> Self {
+        Self {
+            name: name.into(),
+            workspace: workspace.into(),
+            source: None,
+            task,
+            agent,
+            fallback: Vec::new(),
+            prices: Vec::new(),
+            limits: Limits::default(),
+            pace: Pace::default(),
+            signals: SignalPlan::default(),
+            once: false,
+            kill_leftovers: true,
+            log_dir: None,
+        }
+    }
+}
+
 /// Where the task's text comes from. Files are read again before every iteration, so they can be edited during a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

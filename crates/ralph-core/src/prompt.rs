@@ -62,24 +62,11 @@ fn rules_text(plan: &Plan, draft: &Draft) -> String {
 mod tests {
     use super::*;
     use crate::marker::{Rules, TailScanner};
-    use crate::plan::{AgentPlan, Limits, Pace, SignalPlan, Task};
+    use crate::plan::{AgentPlan, SignalPlan, Task};
 
     fn plan(task: Task, promise: Option<&str>) -> Plan {
-        Plan {
-            name: "test".to_owned(),
-            workspace: "/w".into(),
-            source: None,
-            task,
-            agent: AgentPlan::command("agent"),
-            fallback: Vec::new(),
-            prices: Vec::new(),
-            limits: Limits::default(),
-            pace: Pace::default(),
-            signals: SignalPlan { completion_promise: promise.map(str::to_owned) },
-            once: false,
-            kill_leftovers: true,
-            log_dir: None,
-        }
+        let signals = SignalPlan { completion_promise: promise.map(str::to_owned) };
+        Plan { signals, ..Plan::new("test", "/w", task, AgentPlan::command("agent")) }
     }
 
     fn full() -> Draft {

@@ -233,7 +233,7 @@ impl View {
 
 impl Evidence {
     fn apply(&mut self, record: &Record) {
-        if is_input(&record.event) {
+        if !record.event.is_decision() {
             self.turn.clear();
         }
         match &record.event {
@@ -278,24 +278,6 @@ impl Evidence {
         all.dedup_by_key(|record| record.seq);
         self.settled = all;
     }
-}
-
-/// The same division as [`Event::input`], without building the input.
-fn is_input(event: &Event) -> bool {
-    !matches!(
-        event,
-        Event::IterationStarted(_)
-            | Event::GuidanceDelivered { .. }
-            | Event::AgentKilled(_)
-            | Event::IterationFinished(_)
-            | Event::IterationInterrupted(_)
-            | Event::CompletionClaimed { .. }
-            | Event::DelayStarted(_)
-            | Event::DelayEnded { .. }
-            | Event::RunPaused {}
-            | Event::RunUnpaused {}
-            | Event::RunStopped(_)
-    )
 }
 
 /// Text from outside as it can stand in one line of a terminal: without escape sequences, control characters and the

@@ -5,21 +5,21 @@ use super::Mutant;
 pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "finished_not_synced",
-        file: "crates/ralph-core/src/event.rs",
+        file: "crates/ralph-core/src/event/mod.rs",
         find: "                | Event::IterationFinished(_)\n",
         replace: "",
         why: "A finished iteration that is not synced is lost in a crash and run again.",
     },
     Mutant {
         name: "started_not_synced",
-        file: "crates/ralph-core/src/event.rs",
+        file: "crates/ralph-core/src/event/mod.rs",
         find: "                | Event::IterationStarted(_)\n",
         replace: "",
         why: "An agent is started before the record of its start is on disk.",
     },
     Mutant {
         name: "guidance_not_synced",
-        file: "crates/ralph-core/src/event.rs",
+        file: "crates/ralph-core/src/event/mod.rs",
         find: "                | Event::GuidanceAdded(_)\n",
         replace: "",
         why: "Guidance that was accepted is lost in a crash.",
@@ -83,8 +83,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "wait_after_the_last",
         file: "crates/ralph-core/src/engine/between.rs",
-        find: "if let Some(reason) = self.reason_to_stop() {",
-        replace: "if let Some(reason) = self.reason_to_stop().filter(|r| r.kind != StopKind::Limit || self.wait_before_next().is_none()) {",
+        find: "let reason = self.first_spent(Asked::BeforeIteration);",
+        replace: "let reason = self.first_spent(Asked::BeforeIteration).filter(|_| self.wait_before_next().is_none());",
         why: "The run waits after its last iteration before it stops.",
     },
     Mutant {

@@ -38,11 +38,7 @@ impl Loaded {
         let fallback_after = definition.fallback_after.0;
         let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
-            name: self.name.clone(),
-            workspace: self.workspace.clone(),
             source: self.file.clone(),
-            task: self.task.clone(),
-            agent,
             fallback,
             prices: prices(definition),
             limits,
@@ -51,6 +47,7 @@ impl Loaded {
             once: !definition.enabled,
             kill_leftovers: definition.event_loop.kill_leftovers,
             log_dir,
+            ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })
     }
 }

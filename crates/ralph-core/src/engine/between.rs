@@ -1,36 +1,118 @@
-//! What happens between iterations: judge the last one, then stop, pause, wait or start the next.
+//! What happens between iterations: judge the last one, then stop, pause, wait or start the next. A list of steps, asked
+//! in one fixed order; the first that has something to say settles it.
 
 use std::time::Duration;
 
 use super::Turn;
 use crate::effect::{Effect, SpawnAgent, When};
-use crate::event::{
-    AgentSwitched, DelayReason, DelayStarted, Event, IterationFinished, IterationStarted, TimerSlot,
-};
+use crate::event::{AgentSwitched, DelayReason, DelayStarted, Event, IterationStarted, TimerSlot};
 use crate::guard::{Asked, Scope};
 use crate::prompt::Draft;
 use crate::state::Phase;
 use crate::stop::{StopKind, StopReason};
 use crate::time::Timestamp;
 
+/// Whether the steps behind this one are still to be asked.
+pub(super) enum Flow {
+    Next,
+    /// This turn is decided: the run has stopped, waits, or is at work.
+    Settled,
+}
+
 impl Turn<'_> {
+    /// Decides from the state alone what comes next. This is the one order in which everything is asked.
     pub(super) fn decide(&mut self) {
-        if let Some(reason) = self.reason_to_stop() {
-            return self.stop(reason);
-        }
-        if self.state().phase == Phase::Paused {
-            return;
-        }
-        if self.state().pause_requested {
-            return self.emit(Event::RunPaused {});
-        }
-        match self.wait_before_next() {
-            Some((reason, wait)) => self.wait(reason, wait),
-            None => {
-                self.choose_agent();
-                self.start_iteration();
+        let steps: &[fn(&mut Self) -> Flow] = &[
+            Self::heed_blocked,
+            Self::heed_claim,
+            Self::heed_single_pass,
+            Self::heed_failure,
+            Self::heed_stop_request,
+            Self::heed_limits,
+            Self::heed_pause,
+            Self::wait_if_due,
+            Self::start_next,
+        ];
+        for step in steps {
+            if let Flow::Settled = step(self) {
+                return;
             }
         }
+    }
+
+    pub(super) fn stop_if(&mut self, reason: Option<StopReason>) -> Flow {
+        match reason {
+            Some(reason) => {
+                self.stop(reason);
+                Flow::Settled
+            }
+            None => Flow::Next,
+        }
+    }
+
+    fn heed_blocked(&mut self) -> Flow {
+        let last = self.state().unjudged.as_ref();
+        let why = last.and_then(|last| last.blocked.clone());
+        self.stop_if(why.map(|why| StopReason::new("blocked", StopKind::Blocked, why)))
+    }
+
+    fn heed_claim(&mut self) -> Flow {
+        let claims = self.state().unjudged.as_ref().is_some_and(|last| last.claims_complete);
+        let done = || StopReason::new("complete", StopKind::Done, "the agent says the task is complete");
+        self.stop_if(claims.then(done))
+    }
+
+    fn heed_single_pass(&mut self) -> Flow {
+        let last = self.state().unjudged.as_ref().filter(|_| self.state().plan.once);
+        let reason = last.map(|last| match last.outcome.is_failure() {
+            true => StopReason::new("once", StopKind::Failed, "the single pass failed"),
+            false => StopReason::new("once", StopKind::Done, "the single pass is done"),
+        });
+        self.stop_if(reason)
+    }
+
+    fn heed_failure(&mut self) -> Flow {
+        let failed = self.state().unjudged.as_ref().is_some_and(|last| last.outcome.is_failure());
+        let reason = failed.then(|| self.first_spent(Asked::AfterFailure)).flatten();
+        self.stop_if(reason)
+    }
+
+    fn heed_stop_request(&mut self) -> Flow {
+        let asked = self.state().stop_request.as_ref();
+        let reason = asked.map(|request| StopReason::interrupted(request.by));
+        self.stop_if(reason)
+    }
+
+    fn heed_limits(&mut self) -> Flow {
+        let reason = self.first_spent(Asked::BeforeIteration);
+        self.stop_if(reason)
+    }
+
+    fn heed_pause(&mut self) -> Flow {
+        if self.state().phase == Phase::Paused {
+            return Flow::Settled;
+        }
+        if self.state().pause_requested {
+            self.emit(Event::RunPaused {});
+            return Flow::Settled;
+        }
+        Flow::Next
+    }
+
+    fn wait_if_due(&mut self) -> Flow {
+        match self.wait_before_next() {
+            Some((reason, wait)) => {
+                self.wait(reason, wait);
+                Flow::Settled
+            }
+            None => Flow::Next,
+        }
+    }
+
+    fn start_next(&mut self) -> Flow {
+        self.choose_agent();
+        self.start_iteration();
+        Flow::Settled
     }
 
     /// The first agent comes back as soon as it may; else a fallback takes over once the waits were too many.
@@ -52,31 +134,6 @@ impl Turn<'_> {
         let state = self.state();
         state.patience.long_waits >= state.plan.pace.fallback_after.max(1)
             && state.patience.agent < state.plan.fallback.len()
-    }
-
-    /// The fixed order: what the last iteration said, what a person asked, then the guards.
-    fn reason_to_stop(&self) -> Option<StopReason> {
-        let state = self.state();
-        let judged = state.unjudged.as_ref().and_then(|last| self.judge(last));
-        judged
-            .or_else(|| state.stop_request.as_ref().map(|request| StopReason::interrupted(request.by)))
-            .or_else(|| self.first_spent(Asked::BeforeIteration))
-    }
-
-    fn judge(&self, last: &IterationFinished) -> Option<StopReason> {
-        if let Some(why) = &last.blocked {
-            return Some(StopReason::new("blocked", StopKind::Blocked, why.clone()));
-        }
-        if last.claims_complete {
-            return Some(StopReason::new("complete", StopKind::Done, "the agent says the task is complete"));
-        }
-        if self.state().plan.once {
-            return Some(match last.outcome.is_failure() {
-                true => StopReason::new("once", StopKind::Failed, "the single pass failed"),
-                false => StopReason::new("once", StopKind::Done, "the single pass is done"),
-            });
-        }
-        last.outcome.is_failure().then(|| self.first_spent(Asked::AfterFailure)).flatten()
     }
 
     fn wait_before_next(&self) -> Option<(DelayReason, Duration)> {

@@ -188,19 +188,10 @@ impl Turn<'_> {
     fn give_up_iteration(&mut self) {
         let state = self.state();
         let error = format!("given up: ralph did not survive {} attempts", state.crashes);
+        let (iteration, attempt) = (state.next_iteration(), state.attempts);
         let event = IterationFinished {
-            iteration: state.next_iteration(),
-            attempt: state.attempts,
-            outcome: Outcome::Failed,
             error: Some(error),
-            duration: Duration::ZERO,
-            exit_code: None,
-            files_changed: None,
-            usage: Usage::default(),
-            cost_usd: None,
-            claims_complete: false,
-            blocked: None,
-            class: None,
+            ..IterationFinished::new(iteration, attempt, Outcome::Failed)
         };
         self.emit(Event::IterationFinished(event));
     }

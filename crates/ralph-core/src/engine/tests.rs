@@ -8,7 +8,7 @@ use crate::event::{
     IterationInterrupted, Outcome, RunResumed, UsageUpdated,
 };
 use crate::ids::{IterationNumber, RunId, Seq};
-use crate::plan::{AgentPlan, Limits, Pace, Plan, SignalPlan, Task};
+use crate::plan::{AgentPlan, Limits, Pace, Plan, Task};
 use crate::record::Record;
 use crate::replay;
 use crate::stop::Interrupt;
@@ -19,21 +19,7 @@ fn secs(n: u64) -> Duration {
 }
 
 fn plan() -> Plan {
-    Plan {
-        name: "test".into(),
-        workspace: "/w".into(),
-        source: None,
-        task: Task::Text("task".into()),
-        agent: AgentPlan::command("agent"),
-        fallback: Vec::new(),
-        prices: Vec::new(),
-        limits: Limits::default(),
-        pace: Pace::default(),
-        signals: SignalPlan::default(),
-        once: false,
-        kill_leftovers: true,
-        log_dir: None,
-    }
+    Plan::new("test", "/w", Task::Text("task".into()), AgentPlan::command("agent"))
 }
 
 /// A plan that waits ten minutes between iterations.

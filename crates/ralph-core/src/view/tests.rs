@@ -3,26 +3,14 @@ use crate::engine::Engine;
 use crate::event::{AgentExited, AgentText, Exit, Guidance, RunResumed, RunStarted};
 use crate::ids::Seq;
 use crate::input::{Command, Input, Report};
-use crate::plan::{AgentPlan, Limits, Pace, Plan, SignalPlan, Task};
+use crate::plan::{AgentPlan, Limits, Plan, Task};
 use crate::stop::StopKind;
 use crate::usage::Usage;
 
 fn plan() -> Plan {
-    Plan {
-        name: "shop".to_owned(),
-        workspace: "/w".into(),
-        source: None,
-        task: Task::Text("t".to_owned()),
-        agent: AgentPlan::command("agent".to_owned()),
-        fallback: Vec::new(),
-        prices: Vec::new(),
-        limits: Limits { max_iterations: Some(4), max_consecutive_failures: 2, ..Limits::default() },
-        pace: Pace::default(),
-        signals: SignalPlan::default(),
-        once: false,
-        kill_leftovers: true,
-        log_dir: None,
-    }
+    let limits = Limits { max_iterations: Some(4), max_consecutive_failures: 2, ..Limits::default() };
+    let plan = Plan::new("shop", "/w", Task::Text("t".to_owned()), AgentPlan::command("agent"));
+    Plan { limits, ..plan }
 }
 
 /// A run by the real engine, seen through a view.
@@ -222,6 +210,6 @@ fn inputs_are_told_from_decisions_like_the_event_itself_does() {
     run.exits(1);
     assert!(run.view.stopped().is_some());
     for event in &run.events {
-        assert_eq!(is_input(event), event.input().is_some(), "{}", event.name());
+        assert_eq!(event.is_decision(), event.input().is_none(), "{}", event.name());
     }
 }

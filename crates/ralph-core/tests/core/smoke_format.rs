@@ -124,20 +124,14 @@ pub fn time(text: &str) -> Result<Duration, String> {
 
 pub fn plan(settings: &Settings) -> Result<Plan, String> {
     let agent = |name: &String| AgentPlan { name: name.clone(), ..AgentPlan::command("agent") };
+    let task = Task::Text(settings.prompt.clone().unwrap_or_default());
     Ok(Plan {
-        name: "fixture".into(),
-        workspace: "/w".into(),
-        source: None,
-        task: Task::Text(settings.prompt.clone().unwrap_or_default()),
-        agent: agent(&"first".to_owned()),
         fallback: settings.fallback.iter().map(agent).collect(),
-        prices: Vec::new(),
         limits: limits(settings)?,
         pace: pace(settings)?,
         signals: SignalPlan { completion_promise: settings.completion_promise.clone() },
         once: settings.once,
-        kill_leftovers: true,
-        log_dir: None,
+        ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
     })
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use ralph_core::event::{Event, RunStopped};
-use ralph_core::plan::{AgentPlan, Limits, Pace, Plan, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Limits, Plan, Task};
 use ralph_core::record::Record;
 use ralph_core::replay::Verifier;
 use ralph_core::stop::StopKind;
@@ -51,21 +51,9 @@ impl Storage for FillsUp {
 
 fn plan(workspace: &Path, log: &Path) -> Plan {
     let script = format!("echo $RALPH_ITERATION.$RALPH_ATTEMPT >> {}; echo worked", log.display());
-    Plan {
-        name: "disk".to_owned(),
-        workspace: workspace.to_owned(),
-        source: None,
-        task: Task::Text("fill the disk".to_owned()),
-        agent: AgentPlan { args: vec!["-c".to_owned(), script], ..AgentPlan::command("sh") },
-        fallback: Vec::new(),
-        prices: Vec::new(),
-        limits: Limits { max_iterations: Some(10_000), ..Limits::default() },
-        pace: Pace::default(),
-        signals: SignalPlan::default(),
-        once: false,
-        kill_leftovers: true,
-        log_dir: None,
-    }
+    let agent = AgentPlan { args: vec!["-c".to_owned(), script], ..AgentPlan::command("sh") };
+    let limits = Limits { max_iterations: Some(10_000), ..Limits::default() };
+    Plan { limits, ..Plan::new("disk", workspace, Task::Text("fill the disk".to_owned()), agent) }
 }
 
 /// One session. `writes` of them succeed, then the disk is full; none: it never fills.

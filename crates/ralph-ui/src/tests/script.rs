@@ -1,7 +1,6 @@
 //! Runs for the tests: the real engine decides, a script plays the agent, the clock and the person.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use ralph_core::event::{
 };
 use ralph_core::ids::{RunId, Seq};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::plan::{AgentPlan, Limits, Pace, Plan, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Limits, Plan, Task};
 use ralph_core::record::Record;
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
@@ -26,24 +25,9 @@ use crate::{Screen, ScreenOptions, Style, Verbosity};
 pub const START: i64 = 1_768_730_400_000;
 
 pub fn plan() -> Plan {
-    Plan {
-        name: "shop".to_owned(),
-        workspace: PathBuf::from("/srv/anna/shop"),
-        source: None,
-        task: Task::Text("make the tests pass".to_owned()),
-        agent: AgentPlan {
-            args: vec!["-p".to_owned(), "--append".to_owned(), "be brief".to_owned()],
-            ..AgentPlan::command("claude".to_owned())
-        },
-        fallback: Vec::new(),
-        prices: Vec::new(),
-        limits: Limits::default(),
-        pace: Pace::default(),
-        signals: SignalPlan::default(),
-        once: false,
-        kill_leftovers: true,
-        log_dir: None,
-    }
+    let args = ["-p", "--append", "be brief"].map(str::to_owned).to_vec();
+    let agent = AgentPlan { args, ..AgentPlan::command("claude") };
+    Plan::new("shop", "/srv/anna/shop", Task::Text("make the tests pass".to_owned()), agent)
 }
 
 pub struct Script {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
-use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, Task};
 
 use super::rng::Rng;
 
@@ -78,19 +78,11 @@ pub fn started(rng: &mut Rng) -> RunStarted {
     let mut agents = (0..=rng.below(4)).map(agent);
     let (first, fallback) = (agents.next().unwrap_or_else(|| agent(0)), agents.collect());
     let plan = Plan {
-        name: "sim".into(),
-        workspace: "/w".into(),
-        source: None,
-        task: Task::Text("t".into()),
-        agent: first,
         fallback,
-        prices: Vec::new(),
         limits: limits(rng),
         pace,
-        signals: SignalPlan::default(),
         once: rng.one_in(12),
-        kill_leftovers: true,
-        log_dir: None,
+        ..Plan::new("sim", "/w", Task::Text("t".into()), first)
     };
     RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan }
 }

@@ -1,0 +1,206 @@
+//! What is seen of an agent while it works, and how its process ends.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::ids::IterationNumber;
+use crate::time::millis;
+use crate::usage::Usage;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSpawned {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub pid: u32,
+}
+
+/// What the agent said. Bounded: past a budget per iteration only samples are recorded; the log has the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentText {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// The agent uses a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCalled {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub id: String,
+    /// `shell`, `write`, `edit`, `read`, `search` or `other`.
+    pub kind: String,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// A tool has ended. `ok` is absent where the agent does not say, or says "success" whatever happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolFinished {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub id: String,
+    pub ok: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    pub exit_code: Option<i64>,
+    /// The beginning and the end of what it printed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
+/// The agent's own tries against a service that does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRetrying {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+    pub reason: String,
+}
+
+/// Totals of this attempt so far, not increments: a lost record then changes nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UsageUpdated {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub usage: Usage,
+    pub cost_usd: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSilent {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    #[serde(rename = "quiet_ms", with = "millis")]
+    pub quiet: Duration,
+    /// It had said its last word before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
+}
+
+/// Everything the shell knows about an attempt that has ended: process gone, output drained, workspace looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentExited {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub exit: Exit,
+    #[serde(rename = "duration_ms", with = "millis")]
+    pub duration: Duration,
+    /// The agent said the task is complete, by the rules of the signals.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claims_complete: bool,
+    /// The agent said it cannot go on, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FilesChanged>,
+    #[serde(default)]
+    pub output_bytes: u64,
+    /// Background processes of the agent that had to be ended.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub leftovers: u32,
+    #[serde(default, skip_serializing_if = "Usage::is_zero")]
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The agent's output says that it failed, whatever the exit code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What the failure is, where the output tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+impl AgentExited {
+    /// An attempt that ended this way and left nothing else to tell.
+    pub fn new(iteration: IterationNumber, attempt: u32, exit: Exit) -> Self {
+        Self {
+            iteration,
+            attempt,
+            exit,
+            duration: Duration::ZERO,
+            claims_complete: false,
+            blocked: None,
+            files: None,
+            output_bytes: 0,
+            leftovers: 0,
+            usage: Usage::default(),
+            cost_usd: None,
+            error: None,
+            failure: None,
+        }
+    }
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesChanged {
+    pub count: u32,
+    /// The first few paths, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+/// How an agent process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+    /// The program could not be started.
+    Missing {
+        message: String,
+    },
+    /// Nothing was started, for another reason: an unreadable prompt, no memory for a process.
+    NotStarted {
+        message: String,
+    },
+    /// The guard was killed, so how the agent ended is not known; it has been ended.
+    Lost {
+        message: String,
+    },
+}
+
+/// Another agent takes over, or the first one comes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSwitched {
+    pub from: usize,
+    pub to: usize,
+    /// The name of the agent from here on.
+    pub name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentKilled {
+    pub iteration: IterationNumber,
+    pub why: KillCause,
+    #[serde(rename = "grace_ms", with = "millis")]
+    pub grace: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KillCause {
+    Timeout,
+    Silence,
+    /// It had said its last word and did not end.
+    Hung,
+    /// The guard with this key is spent.
+    Guard(String),
+    Stop,
+    /// A second request: no grace any more.
+    Escalated,
+}

@@ -1,0 +1,66 @@
+//! A run as a whole: how it begins, what a person asks of it, how it ends.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::RunId;
+use crate::plan::{Limits, Plan};
+use crate::stop::StopKind;
+use crate::time::millis;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    pub run: RunId,
+    pub format: u32,
+    /// The version of ralph that started it.
+    pub version: String,
+    pub pid: u32,
+    pub plan: Plan,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResumed {
+    pub version: String,
+    pub pid: u32,
+    /// The limits from here on: the old ones, or what the person raised them to.
+    pub limits: Limits,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopRequest {
+    pub how: StopHow,
+    /// Which exit code the run ends with.
+    pub by: crate::stop::Interrupt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopHow {
+    /// Let this iteration finish.
+    AfterIteration,
+    /// TERM, a second, KILL.
+    Terminate,
+    /// KILL at once.
+    Kill,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guidance {
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStopped {
+    pub reason: String,
+    pub kind: StopKind,
+    pub exit_code: u8,
+    pub message: String,
+    pub iterations: u32,
+    #[serde(default)]
+    pub failures: u32,
+    pub cost_usd: Option<f64>,
+    /// Time the loop worked, over all resumes.
+    #[serde(rename = "duration_ms", with = "millis")]
+    pub duration: Duration,
+}
