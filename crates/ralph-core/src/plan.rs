@@ -216,6 +216,9 @@ pub struct SignalPlan {
     /// A line that means "complete", beside `<ralph>COMPLETE</ralph>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_promise: Option<String>,
+    /// What `<promise>…</promise>` holds when a RALPH.md asks the agent for it and the task is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_signal: Option<String>,
 }
 
 impl Default for Limits {

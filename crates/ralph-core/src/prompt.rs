@@ -65,7 +65,7 @@ mod tests {
     use crate::plan::{AgentPlan, SignalPlan, Task};
 
     fn plan(task: Task, promise: Option<&str>) -> Plan {
-        let signals = SignalPlan { completion_promise: promise.map(str::to_owned) };
+        let signals = SignalPlan { completion_promise: promise.map(str::to_owned), ..SignalPlan::default() };
         Plan { signals, ..Plan::new("test", "/w", task, AgentPlan::command("agent")) }
     }
 
@@ -82,9 +82,10 @@ mod tests {
     #[test]
     fn an_echo_of_the_rules_is_no_claim() {
         for promise in [None, Some("LOOP_COMPLETE")] {
-            let prompt = render(&plan(Task::Text(String::new()), promise), &full(), "do it");
+            let plan = plan(Task::Text(String::new()), promise);
+            let prompt = render(&plan, &full(), "do it");
             // Without knowing the prompt: the text by itself must not hold a signal.
-            let mut scanner = TailScanner::new(Rules::new(promise, ""));
+            let mut scanner = TailScanner::new(Rules::new(&plan.signals, ""));
             scanner.push(prompt.as_bytes());
             let found = scanner.finish();
             assert!(!found.complete && found.blocked.is_none(), "{prompt}");

@@ -15,7 +15,7 @@ use ralph_core::event::{
     ToolFinished, UsageUpdated,
 };
 use ralph_core::input::Report;
-use ralph_core::marker::Rules;
+use ralph_core::marker::{Rules, Said};
 use ralph_core::plan::{AgentPlan, PromptVia, Task};
 use ralph_core::prompt;
 
@@ -113,7 +113,7 @@ impl Attempt {
             })?),
             None => None,
         };
-        let rules = Rules::new(plan.signals.completion_promise.as_deref(), &prompt);
+        let rules = Rules::new(&plan.signals, &prompt);
         self.look_before();
         Ok((spec, Output::new(spool, copy, rules, agent, &plan.prices)))
     }
@@ -250,6 +250,9 @@ impl Attempt {
         report.duration = exit.duration;
         report.claims_complete = heading.found.complete;
         report.blocked = heading.found.blocked;
+        let Said { state, delay, published, unpublished } = heading.said;
+        (report.state, report.delay) = (state, delay);
+        (report.published, report.unpublished) = (published, unpublished);
         report.output_bytes = heading.bytes;
         (report.usage, report.cost_usd) = (heading.usage, heading.cost_usd);
         (report.error, report.failure) = (heading.error, heading.failure);

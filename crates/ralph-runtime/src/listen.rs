@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use ralph_agents::signal::{AgentSignal, ToolKind, ToolStatus};
 use ralph_agents::{Exit, Outcome, Parser, RunSummary, agent, failure, price, verdict};
 use ralph_core::failure::Failure;
-use ralph_core::marker::{self, Rules};
+use ralph_core::marker::{self, Rules, SpeechScanner};
 use ralph_core::plan::{AgentPlan, Price};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -27,6 +27,9 @@ pub(crate) struct StreamEars {
     parser: Box<dyn Parser>,
     summary: RunSummary,
     rules: Rules,
+    speech: SpeechScanner,
+    /// Whether it has said anything as a whole message.
+    spoke: bool,
     /// The model that was asked for, where the stream does not say which one answers.
     model: Option<String>,
     prices: Vec<price::Price>,
@@ -45,6 +48,8 @@ impl StreamEars {
             parser: def.parser(),
             summary: RunSummary::default(),
             rules: rules.clone(),
+            speech: SpeechScanner::new(rules.clone()),
+            spoke: false,
             model: plan.model.clone(),
             prices: price::of_user(prices),
             signals: Vec::new(),
@@ -69,6 +74,10 @@ impl StreamEars {
     fn heed(&mut self, signals: &mut Vec<AgentSignal>, tell: &mut dyn FnMut(Heard)) {
         for signal in signals.drain(..) {
             self.summary.observe(&signal);
+            if let AgentSignal::Text { text, delta: false } = &signal {
+                self.spoke = true;
+                self.speech.message(text);
+            }
             self.tell(signal, tell);
         }
         let used = self.used();
@@ -142,10 +151,14 @@ impl StreamEars {
             Outcome::Ok => None,
             Outcome::Failed { why } => Some(cut(&why.to_string(), MAX_COMMAND).0.to_owned()),
         };
+        // Some streams have their one answer only in their result.
+        if let Some(text) = self.summary.final_text().filter(|_| !self.spoke) {
+            self.speech.message(text);
+        }
         let found = self.summary.final_text().map(|text| marker::scan(text, &self.rules)).unwrap_or_default();
         let (usage, cost_usd) = self.used();
         let failure = error.as_ref().and_then(|_| self.failure(now));
-        Heading { found, bytes: 0, usage, cost_usd, error, failure }
+        Heading { found, said: self.speech.finish(), bytes: 0, usage, cost_usd, error, failure }
     }
 
     fn failure(&self, now: Timestamp) -> Option<Failure> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ralph_core::failure::Failure;
 use ralph_core::ids::IterationNumber;
-use ralph_core::marker::{Found, Rules, TailScanner, without_escapes};
+use ralph_core::marker::{Found, Rules, Said, SpeechScanner, TailScanner, without_escapes};
 use ralph_core::plan::{AgentPlan, Price};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -59,6 +59,7 @@ pub(crate) enum Heard {
 #[derive(Debug, Default)]
 pub(crate) struct Heading {
     pub found: Found,
+    pub said: Said,
     pub bytes: u64,
     pub usage: Usage,
     pub cost_usd: Option<f64>,
@@ -73,7 +74,7 @@ pub(crate) struct Output {
 }
 
 enum Ears {
-    Text { scanner: TailScanner, sampler: Sampler },
+    Text { scanner: TailScanner, speech: SpeechScanner, sampler: Sampler },
     Stream(Box<StreamEars>),
 }
 
@@ -87,7 +88,10 @@ impl Output {
     ) -> Self {
         let ears = match StreamEars::of(agent, prices, &rules) {
             Some(stream) => Ears::Stream(Box::new(stream)),
-            None => Ears::Text { scanner: TailScanner::new(rules), sampler: Sampler::default() },
+            None => {
+                let speech = SpeechScanner::new(rules.clone());
+                Ears::Text { scanner: TailScanner::new(rules), speech, sampler: Sampler::default() }
+            }
         };
         Self { spool, copy, ears }
     }
@@ -102,8 +106,9 @@ impl Output {
         }
         match &mut self.ears {
             // Only what it prints on stdout are the agent's own words.
-            Ears::Text { scanner, sampler } if stream == Stream::Stdout => {
+            Ears::Text { scanner, speech, sampler } if stream == Stream::Stdout => {
                 scanner.push(bytes);
+                speech.push(bytes);
                 sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
             }
             Ears::Text { .. } => {}
@@ -127,9 +132,9 @@ impl Output {
     ) -> Heading {
         let bytes = self.spool.total();
         match self.ears {
-            Ears::Text { scanner, mut sampler } => {
+            Ears::Text { scanner, speech, mut sampler } => {
                 sampler.finish(&mut |text, truncated| tell(Heard::Said { text, truncated }));
-                Heading { found: scanner.finish(), bytes, ..Heading::default() }
+                Heading { found: scanner.finish(), said: speech.finish(), bytes, ..Heading::default() }
             }
             Ears::Stream(ears) => Heading { bytes, ..ears.finish(exit, now, tell) },
         }

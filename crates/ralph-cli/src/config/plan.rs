@@ -93,7 +93,10 @@ fn pace(from: &EventLoop) -> Pace {
 }
 
 fn signals(from: &EventLoop) -> SignalPlan {
-    SignalPlan { completion_promise: from.completion_promise.as_ref().map(|text| text.0.clone()) }
+    SignalPlan {
+        completion_promise: from.completion_promise.as_ref().map(|text| text.0.clone()),
+        completion_signal: None,
+    }
 }
 
 /// The plan of a run that is resumed, with what the command line changes about it. Only `event_loop` can change:

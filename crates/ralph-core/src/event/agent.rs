@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
+use crate::marker::{AgentState, Published};
 use crate::time::millis;
 use crate::usage::Usage;
 
@@ -102,6 +103,18 @@ pub struct AgentExited {
     /// The agent said it cannot go on, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// What the agent says it is doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<AgentState>,
+    /// How long the agent wants the next iteration to wait.
+    #[serde(rename = "delay_ms", default, skip_serializing_if = "Option::is_none", with = "millis::option")]
+    pub delay: Option<Duration>,
+    /// The `<event>` blocks in what it said, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// Events beyond the number that is taken.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpublished: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesChanged>,
     #[serde(default)]
@@ -131,6 +144,10 @@ impl AgentExited {
             duration: Duration::ZERO,
             claims_complete: false,
             blocked: None,
+            state: None,
+            delay: None,
+            published: Vec::new(),
+            unpublished: 0,
             files: None,
             output_bytes: 0,
             leftovers: 0,

@@ -2,9 +2,10 @@
 //!
 //! A signal stands on a line of its own, outside code fences, in the agent's own words. A sentence that merely mentions a
 //! marker, a quoted file and an echo of the prompt say nothing. Complete and blocked are looked for in the agent's final
-//! words; for a plain command these are its last lines.
+//! words; for a plain command these are its last lines. State, delay and events count anywhere in what it says.
 
 mod fence;
+mod speech;
 mod tail;
 #[cfg(test)]
 mod tests;
@@ -12,17 +13,26 @@ mod tests;
 use std::borrow::Cow;
 
 use fence::Fence;
+pub use speech::{AgentState, Published, Said, SpeechScanner};
 pub use tail::TailScanner;
+
+use crate::plan::SignalPlan;
 
 /// Longer reasons are cut: they go into the journal and onto the screen.
 const MAX_REASON: usize = 2000;
 const OPEN: &str = "<ralph>";
 const CLOSE: &str = "</ralph>";
+const PROMISE_OPEN: &str = "<promise>";
+const PROMISE_CLOSE: &str = "</promise>";
+/// Of the line before a marker, what is compared to tell an echo.
+const ECHO_MAX: usize = 1024;
 
 /// What to look for.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     promise: Option<String>,
+    /// What `<promise>…</promise>` has to hold to mean complete.
+    tagged: Option<String>,
     /// Markers that stand in the prompt itself, each with the line before it.
     echoes: Vec<(String, String)>,
 }
@@ -36,13 +46,16 @@ pub struct Found {
 
 impl Rules {
     /// `prompt` is what the agent was told: an agent that repeats it has not said anything yet.
-    pub fn new(completion_promise: Option<&str>, prompt: &str) -> Self {
-        let promise = completion_promise.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-        let mut rules = Self { promise, echoes: Vec::new() };
+    pub fn new(signals: &SignalPlan, prompt: &str) -> Self {
+        let promise = signals.completion_promise.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let tagged = signals.completion_signal.as_deref().map(collapse).filter(|text| !text.is_empty());
+        let mut rules = Self { promise: promise.map(str::to_owned), tagged, echoes: Vec::new() };
         let mut before = "";
         for line in prompt.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            if rules.is_complete(line) || blocked_start(line).is_some() {
-                rules.echoes.push((before.to_owned(), line.to_owned()));
+            let promised = rules.tagged.is_some() && line.starts_with(PROMISE_OPEN);
+            let marker = promised || blocked_start(line).is_some() || speech::is_marker(line);
+            if marker || rules.is_complete(line) {
+                rules.echoes.push((cut(before, ECHO_MAX).to_owned(), line.to_owned()));
             }
             before = line;
         }
@@ -58,7 +71,27 @@ impl Rules {
     }
 
     fn is_echo(&self, before: &str, line: &str) -> bool {
-        self.echoes.iter().any(|(b, l)| b == before && l == line)
+        self.echoes.iter().any(|(b, l)| l == line && b == cut(before, ECHO_MAX))
+    }
+
+    /// Whether a `<promise>` that begins on the first of these lines holds what it has to. It may span several.
+    fn is_promise(&self, lines: &[Line]) -> bool {
+        let Some((tagged, first)) = self.tagged.as_deref().zip(lines.first()) else { return false };
+        let Some(mut part) = first.text.strip_prefix(PROMISE_OPEN) else { return false };
+        let mut inside = String::new();
+        for next in lines[1..].iter().map(Some).chain([None]) {
+            if let Some(end) = part.strip_suffix(PROMISE_CLOSE) {
+                inside.push_str(end);
+                return collapse(&inside) == tagged;
+            }
+            inside.push_str(part);
+            inside.push('\n');
+            match next.filter(|line| !line.fenced && inside.len() <= MAX_REASON) {
+                Some(line) => part = &line.text,
+                None => return false,
+            }
+        }
+        false
     }
 }
 
@@ -88,7 +121,7 @@ fn find(lines: &[Line], before: &str, rules: &Rules) -> Found {
     let mut before = before;
     for (i, line) in lines.iter().enumerate() {
         let counts = !line.fenced && !rules.is_echo(before, &line.text);
-        if counts && rules.is_complete(&line.text) {
+        if counts && (rules.is_complete(&line.text) || rules.is_promise(&lines[i..])) {
             found.complete = true;
         }
         if counts && let Some(reason) = blocked_reason(&lines[i..]) {
@@ -138,6 +171,20 @@ fn strip_tag<'a>(text: &'a str, tag: &str, front: bool) -> Option<&'a str> {
     let (head, tail) = (text.get(..at)?, text.get(at..)?);
     let (candidate, rest) = if front { (head, tail) } else { (tail, head) };
     candidate.eq_ignore_ascii_case(tag).then_some(rest)
+}
+
+/// White space is one space, and none at the ends.
+fn collapse(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// At most so many bytes of a text, whole characters only.
+fn cut(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// Colours and cursor movements are not part of what was said.

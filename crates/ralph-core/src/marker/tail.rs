@@ -106,6 +106,6 @@ fn last_words(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-fn is_blank(line: &[u8]) -> bool {
+pub(super) fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)
 }

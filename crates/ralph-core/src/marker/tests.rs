@@ -1,5 +1,11 @@
 use super::*;
 
+/// The rules of a definition with this promise.
+fn rules_of(completion_promise: Option<&str>, prompt: &str) -> Rules {
+    let completion_promise = completion_promise.map(str::to_owned);
+    Rules::new(&SignalPlan { completion_promise, ..SignalPlan::default() }, prompt)
+}
+
 fn tail(output: &str) -> Found {
     tail_with(output, &Rules::default())
 }
@@ -94,7 +100,7 @@ fn blocked_carries_its_reason_over_lines() {
 
 #[test]
 fn a_promise_of_ones_own_counts_beside_the_marker() {
-    let rules = Rules::new(Some(" LOOP_COMPLETE "), "");
+    let rules = rules_of(Some(" LOOP_COMPLETE "), "");
     assert!(tail_with("LOOP_COMPLETE\n", &rules).complete);
     assert!(tail_with("<ralph>COMPLETE</ralph>\n", &rules).complete);
     assert!(!tail_with("loop_complete\n", &rules).complete);
@@ -104,7 +110,7 @@ fn a_promise_of_ones_own_counts_beside_the_marker() {
 #[test]
 fn an_echo_of_the_prompt_claims_nothing() {
     let prompt = "Fix it.\nWhen done, print:\n\n<ralph>COMPLETE</ralph>\n";
-    let rules = Rules::new(None, prompt);
+    let rules = rules_of(None, prompt);
     assert!(!tail_with(prompt, &rules).complete);
     assert!(!tail_with(&format!("{prompt}working on it\n"), &rules).complete);
     assert!(tail_with(&format!("{prompt}All fixed.\n<ralph>COMPLETE</ralph>\n"), &rules).complete);
@@ -141,5 +147,220 @@ fn it_does_not_matter_how_the_text_is_cut() {
             text.as_bytes().chunks(size).for_each(|chunk| scanner.push(chunk));
             assert_eq!(scanner.finish().complete, *expected, "{text:?} in pieces of {size}");
         }
+    }
+}
+
+mod speech {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::marker::{AgentState, Published, Said, SpeechScanner};
+
+    fn said(text: &str) -> Said {
+        said_with(text, &Rules::default())
+    }
+
+    /// As a stream in pieces of any size and as one message: the same.
+    fn said_with(text: &str, rules: &Rules) -> Said {
+        let mut message = SpeechScanner::new(rules.clone());
+        message.message(text);
+        let message = message.finish();
+        let sizes = if text.len() < 10_000 { [1, 2, 7, 64] } else { [61, 64, 4096, 65_536] };
+        for size in sizes.into_iter().chain([text.len().max(1)]) {
+            let mut stream = SpeechScanner::new(rules.clone());
+            text.as_bytes().chunks(size).for_each(|chunk| stream.push(chunk));
+            assert!(stream.finish() == message, "{:?}… in pieces of {size}", cut(text, 200));
+        }
+        message
+    }
+
+    fn state(text: &str) -> Option<AgentState> {
+        said(text).state
+    }
+
+    fn published(text: &str) -> Vec<(String, String)> {
+        said(text).published.into_iter().map(|event| (event.topic, event.payload)).collect()
+    }
+
+    fn event(topic: &str, payload: &str) -> (String, String) {
+        (topic.to_owned(), payload.to_owned())
+    }
+
+    #[test]
+    fn a_state_on_a_line_of_its_own_counts_anywhere() {
+        assert_eq!(state("<!-- ralph:state idle -->"), Some(AgentState::Idle));
+        let early = format!("  <!--ralph:state   waiting_for_review-->\r\n{}", "more\n".repeat(500));
+        assert_eq!(state(&early), Some(AgentState::WaitingForReview));
+        assert_eq!(state("\x1b[2m<!-- ralph:state blocked -->\x1b[0m\n"), Some(AgentState::Blocked));
+        let twice = "<!-- ralph:state idle -->\nOh, there is something.\n<!-- ralph:state working -->\n";
+        assert_eq!(state(twice), Some(AgentState::Working), "the last word counts");
+    }
+
+    #[test]
+    fn case_48_a_marker_that_is_quoted_or_mentioned_does_not_count() {
+        for text in [
+            "I would print `<!-- ralph:state idle -->` now",
+            "<!-- ralph:state idle --> nothing to do",
+            "> <!-- ralph:state idle -->",
+            "- <!-- ralph:state idle -->",
+            "`<!-- ralph:state idle -->`",
+            "<!-- ralph:state sleepy -->",
+            "<!-- ralph:state IDLE -->",
+            "<!-- ralph:state idle",
+            "<!-- ralph:state -->",
+            "ralph:state idle",
+            "```\n<!-- ralph:state idle -->\n```",
+            "~~~md\n<!-- ralph:state idle -->\n~~~\n",
+            "```\nnever closed\n\n<!-- ralph:state idle -->",
+        ] {
+            assert_eq!(said(text), Said::default(), "{text:?}");
+        }
+        assert_eq!(state("```\ncode\n```\n<!-- ralph:state idle -->"), Some(AgentState::Idle));
+    }
+
+    #[test]
+    fn a_delay_is_any_duration() {
+        assert_eq!(said("<!-- ralph:delay 60s -->").delay, Some(Duration::from_secs(60)));
+        assert_eq!(said("<!-- ralph:delay 1h 30m -->").delay, Some(Duration::from_secs(5400)));
+        assert_eq!(said("<!-- ralph:delay 1.5 -->").delay, Some(Duration::from_millis(1500)));
+        for text in ["-5s", "soon", "inf", "", "60s please"] {
+            assert_eq!(said(&format!("<!-- ralph:delay {text} -->")).delay, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn events_are_found_on_one_line_and_over_several() {
+        assert_eq!(published("<event topic=\"a.b\">ok</event>"), [event("a.b", "ok")]);
+        assert_eq!(published("text\n <event topic='x' target=\"y\"></event>\nmore"), [event("x", "")]);
+        let block =
+            "<event topic=\"review\">\nline 1\n\n  ```\n  code\nline 2</event>\n<!-- ralph:state idle -->\n";
+        assert_eq!(published(block), [event("review", "line 1\n\n  ```\n  code\nline 2")]);
+        assert_eq!(state(block), Some(AgentState::Idle), "a fence in a payload ends with it");
+        let two = "<event topic=\"a\">1</event> <event topic=\"b\">2\n</event>";
+        assert_eq!(published(two), [event("a", "1"), event("b", "2")]);
+    }
+
+    #[test]
+    fn an_event_ends_at_the_first_end_tag() {
+        assert_eq!(
+            published("<event topic=\"a\">x\n<event topic=\"b\">y</event>\n</event>\n"),
+            [event("a", "x\n<event topic=\"b\">y")]
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_an_event_is_none() {
+        for text in [
+            "I publish <event topic=\"a\">x</event>",
+            "<event topic=\"a\">x</event> as I said",
+            "<event topic=\"a\">x\ny</event> as I said\n",
+            "<event topic=\"\">x</event>",
+            "<event>x</event>",
+            "<event name=\"a\">x</event>",
+            "<event topic=a>x</event>",
+            "<events topic=\"a\">x</events>",
+            "<event topic=\"a\">never closed\n",
+            "```\n<event topic=\"a\">x</event>\n```\n",
+        ] {
+            assert_eq!(said(text), Said::default(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_that_never_ends_hides_nothing() {
+        let text = "Write it like this:\n<event topic=\"a\">\n```\n<!-- ralph:state blocked -->\n```\n<!-- ralph:state idle -->\n";
+        assert_eq!(said(text), Said { state: Some(AgentState::Idle), ..Said::default() });
+        let closed = format!("{text}</event>\n");
+        assert_eq!(state(&closed), None, "a payload says nothing");
+    }
+
+    #[test]
+    fn an_echo_of_the_prompt_says_nothing() {
+        let prompt = "Nothing to do? Print:\n\n   <!-- ralph:state idle -->\n\nDone? Print:\n<event topic=\"done\">\nit\n</event>\n";
+        let rules = Rules::new(&SignalPlan::default(), prompt);
+        assert_eq!(said_with(prompt, &rules), Said::default());
+        let own = "Nothing.\n<!-- ralph:state idle -->\nDone.\n<event topic=\"done\">\nit\n</event>\n";
+        for text in [own.to_owned(), format!("{prompt}{own}")] {
+            let said = said_with(&text, &rules);
+            assert_eq!(said.state, Some(AgentState::Idle));
+            assert_eq!(said.published.len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn count_and_size_of_events_are_bounded() {
+        let many = "<event topic=\"a\">x</event>\n".repeat(150);
+        let found = said(&many);
+        assert_eq!((found.published.len(), found.unpublished), (100, 50));
+        let long = format!("<event topic=\"a\">{}</event>\n<!-- ralph:state idle -->", "é".repeat(200_000));
+        let found = said(&long);
+        let Published { payload, truncated, .. } = &found.published[0];
+        assert!(payload.len() <= 64 * 1024 && payload.len() > 60 * 1024 && *truncated);
+        assert_eq!(found.state, Some(AgentState::Idle));
+        let lines = format!("<event topic=\"a\">{}</event>\n", "line of text\n".repeat(30_000)).repeat(9);
+        let found = said(&lines);
+        assert_eq!((found.published.len(), found.unpublished), (4, 5));
+    }
+
+    #[test]
+    fn a_stream_needs_no_memory() {
+        let mut scanner = SpeechScanner::new(Rules::default());
+        scanner.push(b"<event topic=\"a\">");
+        (0..2000).for_each(|_| scanner.push(&[b'x'; 10_000]));
+        scanner.push(b"\n</event>\n");
+        (0..2000).for_each(|_| scanner.push(&[b'y'; 10_000]));
+        assert!(scanner.partial_capacity() < 256 * 1024);
+        assert!(scanner.finish().published[0].truncated);
+    }
+
+    #[test]
+    fn a_message_does_not_reach_into_the_next_one() {
+        let mut scanner = SpeechScanner::new(Rules::default());
+        scanner.message("```\nopen");
+        scanner.message("<!-- ralph:state idle -->");
+        scanner.message("<event topic=\"a\">open");
+        scanner.message("</event>\n<event topic=\"b\">2</event>");
+        let said = scanner.finish();
+        assert_eq!(said.state, Some(AgentState::Idle));
+        assert_eq!(said.published.iter().map(|e| &*e.topic).collect::<Vec<_>>(), ["b"]);
+    }
+}
+
+mod promise {
+    use super::*;
+
+    fn rules(signal: &str, prompt: &str) -> Rules {
+        let completion_signal = Some(signal.to_owned());
+        Rules::new(&SignalPlan { completion_signal, ..SignalPlan::default() }, prompt)
+    }
+
+    #[test]
+    fn case_49_a_promise_counts_where_it_is_asked_for() {
+        let rules = rules("ALL  DONE", "");
+        let complete = |text: &str| tail_with(text, &rules).complete;
+        assert!(complete("<promise>ALL DONE</promise>"));
+        assert!(complete("text\n <promise>  ALL \t DONE </promise>\nbye\n"));
+        assert!(complete("<promise>\nALL\nDONE\n</promise>\n"));
+        for text in [
+            "<promise>all done</promise>",
+            "<promise>ALL DONE NOW</promise>",
+            "<promise></promise>",
+            "I say <promise>ALL DONE</promise>",
+            "<promise>ALL DONE</promise>!",
+            "```\n<promise>ALL DONE</promise>\n```",
+            "<promise>ALL DONE",
+            "<PROMISE>ALL DONE</PROMISE>",
+        ] {
+            assert!(!complete(text), "{text:?}");
+        }
+        assert!(!tail("<promise>ALL DONE</promise>").complete, "nobody asked for it");
+    }
+
+    #[test]
+    fn an_echo_of_the_promise_is_none() {
+        let prompt = "When done:\n<promise>X</promise>\n";
+        let rules = rules("X", prompt);
+        assert!(!tail_with(prompt, &rules).complete);
+        assert!(tail_with(&format!("{prompt}\nDone.\n<promise>X</promise>"), &rules).complete);
     }
 }

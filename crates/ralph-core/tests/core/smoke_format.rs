@@ -129,7 +129,10 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
         fallback: settings.fallback.iter().map(agent).collect(),
         limits: limits(settings)?,
         pace: pace(settings)?,
-        signals: SignalPlan { completion_promise: settings.completion_promise.clone() },
+        signals: SignalPlan {
+            completion_promise: settings.completion_promise.clone(),
+            ..SignalPlan::default()
+        },
         once: settings.once,
         ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
     })

@@ -258,7 +258,7 @@ impl Runner {
         if let Some(text) = lacks.or(has) {
             return Err(format!("`{text}` is, or is not, in the prompt:\n{prompt}"));
         }
-        let rules = Rules::new(plan.signals.completion_promise.as_deref(), &prompt);
+        let rules = Rules::new(&plan.signals, &prompt);
         let mut scanner = TailScanner::new(rules);
         for text in &script.says {
             scanner.push(text.as_bytes());
