@@ -192,3 +192,60 @@ fn cut(text: &str, most: usize) -> (&str, bool) {
     let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     (&text[..end], true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::marker::{AgentState, Said};
+    use ralph_core::plan::SignalPlan;
+
+    /// What a claude that printed these lines has said.
+    fn said(lines: &[&str], prompt: &str) -> Said {
+        let plan = AgentPlan { output: "claude-stream-json".to_owned(), ..AgentPlan::command("claude") };
+        let rules = Rules::new(&SignalPlan::default(), prompt);
+        let mut ears = StreamEars::of(&plan, &[], &rules).expect("a stream");
+        for line in lines {
+            ears.take(Stream::Stdout, format!("{line}\n").as_bytes(), &mut |_| {});
+        }
+        ears.finish(&Status::Code(0), Timestamp::from_millis(0), &mut |_| {}).said
+    }
+
+    fn assistant(text: &str) -> String {
+        let text = serde_json::Value::from(text);
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":{text}}}]}}}}"#
+        )
+    }
+
+    fn result(text: &str) -> String {
+        let text = serde_json::Value::from(text);
+        format!(r#"{{"type":"result","subtype":"success","is_error":false,"result":{text}}}"#)
+    }
+
+    const IDLE: &str = "<!-- ralph:state idle -->";
+
+    #[test]
+    fn case_48_a_state_counts_in_any_whole_message_and_nowhere_else() {
+        let (early, end) = (assistant(&format!("Looking.\n{IDLE}\n")), result("Nothing to do."));
+        let last = assistant("Nothing to do.");
+        assert_eq!(said(&[&early, &last, &end], "").state, Some(AgentState::Idle));
+        let tool = format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","content":"{IDLE}"}}]}}}}"#
+        );
+        let delta = format!(
+            r#"{{"type":"stream_event","event":{{"type":"content_block_delta","delta":{{"type":"text_delta","text":"{IDLE}"}}}}}}"#
+        );
+        let sentence = assistant(&format!("I do not print {IDLE} yet."));
+        let echo = assistant(&format!("Print:\n{IDLE}"));
+        assert_eq!(said(&[&tool, &delta, &sentence, &end], ""), Said::default());
+        assert_eq!(said(&[&echo, &end], &format!("Print:\n\n{IDLE}\n")), Said::default());
+    }
+
+    #[test]
+    fn what_is_said_twice_by_a_stream_counts_once() {
+        let text = "<event topic=\"done\">\nit\n</event>";
+        let published = |lines: &[&str]| said(lines, "").published.len();
+        assert_eq!(published(&[&assistant(text), &result(text)]), 1);
+        assert_eq!(published(&[&result(text)]), 1, "an answer that is only in the result");
+    }
+}

@@ -74,8 +74,15 @@ pub(crate) struct Output {
 }
 
 enum Ears {
-    Text { scanner: TailScanner, speech: SpeechScanner, sampler: Sampler },
+    Text(Box<TextEars>),
     Stream(Box<StreamEars>),
+}
+
+/// Listens to an agent that prints plain text.
+struct TextEars {
+    scanner: TailScanner,
+    speech: SpeechScanner,
+    sampler: Sampler,
 }
 
 impl Output {
@@ -90,7 +97,8 @@ impl Output {
             Some(stream) => Ears::Stream(Box::new(stream)),
             None => {
                 let speech = SpeechScanner::new(rules.clone());
-                Ears::Text { scanner: TailScanner::new(rules), speech, sampler: Sampler::default() }
+                let (scanner, sampler) = (TailScanner::new(rules), Sampler::default());
+                Ears::Text(Box::new(TextEars { scanner, speech, sampler }))
             }
         };
         Self { spool, copy, ears }
@@ -106,12 +114,12 @@ impl Output {
         }
         match &mut self.ears {
             // Only what it prints on stdout are the agent's own words.
-            Ears::Text { scanner, speech, sampler } if stream == Stream::Stdout => {
-                scanner.push(bytes);
-                speech.push(bytes);
-                sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
+            Ears::Text(ears) if stream == Stream::Stdout => {
+                ears.scanner.push(bytes);
+                ears.speech.push(bytes);
+                ears.sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
             }
-            Ears::Text { .. } => {}
+            Ears::Text(_) => {}
             Ears::Stream(ears) => ears.take(stream, bytes, tell),
         }
     }
@@ -119,7 +127,7 @@ impl Output {
     /// Whether a tool of the agent runs now, and whether the agent has said its last word.
     pub(crate) fn activity(&self) -> (bool, bool) {
         match &self.ears {
-            Ears::Text { .. } => (false, false),
+            Ears::Text(_) => (false, false),
             Ears::Stream(ears) => ears.activity(),
         }
     }
@@ -132,7 +140,8 @@ impl Output {
     ) -> Heading {
         let bytes = self.spool.total();
         match self.ears {
-            Ears::Text { scanner, speech, mut sampler } => {
+            Ears::Text(ears) => {
+                let TextEars { scanner, speech, mut sampler } = *ears;
                 sampler.finish(&mut |text, truncated| tell(Heard::Said { text, truncated }));
                 Heading { found: scanner.finish(), said: speech.finish(), bytes, ..Heading::default() }
             }

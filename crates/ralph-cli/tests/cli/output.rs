@@ -120,3 +120,16 @@ fn one_endless_line_and_noise_are_counted_too() {
         world.verify();
     }
 }
+
+#[test]
+fn states_delays_and_events_are_recorded_wherever_a_plain_agent_says_them() {
+    let world = World::new();
+    let script = "say <!-- ralph:state idle -->\nsay <!-- ralph:delay 90s -->\nsay <event topic=\"a.b\">\nsay one\n\
+        say </event>\nerr <event topic=\"stderr\">no</event>\nsh seq 100";
+    world.run(script, &["--once"]).expect(0);
+    let events = world.events();
+    let exited = events.last("agent.exited");
+    assert_eq!((&exited["state"], &exited["delay_ms"]), (&json!("idle"), &json!(90_000)));
+    assert_eq!(exited["published"], json!([{"topic": "a.b", "payload": "one"}]));
+    world.verify();
+}

@@ -78,19 +78,8 @@ impl Run {
     fn exited(&self, exit: Exit) -> AgentExited {
         let running = self.engine.state().running().unwrap();
         AgentExited {
-            iteration: running.iteration,
-            attempt: running.attempt,
-            exit,
             duration: self.now.since(running.started_at),
-            claims_complete: false,
-            blocked: None,
-            files: None,
-            output_bytes: 0,
-            leftovers: 0,
-            usage: Usage::default(),
-            cost_usd: None,
-            error: None,
-            failure: None,
+            ..AgentExited::new(running.iteration, running.attempt, exit)
         }
     }
 

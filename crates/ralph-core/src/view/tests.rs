@@ -60,19 +60,10 @@ impl Run {
         self.pass(10);
         let (iteration, attempt) = self.view.current().unwrap();
         self.input(Report::AgentExited(Box::new(AgentExited {
-            iteration,
-            attempt,
-            exit: Exit::Code(code),
             duration: Duration::from_secs(10),
-            claims_complete: false,
-            blocked: None,
-            files: None,
-            output_bytes: 0,
-            leftovers: 0,
             usage: Usage { input: 5, ..Usage::default() },
             cost_usd: Some(0.5),
-            error: None,
-            failure: None,
+            ..AgentExited::new(iteration, attempt, Exit::Code(code))
         })));
     }
 

@@ -32,19 +32,11 @@ fn journal() -> Vec<Record> {
         let text = format!("{number}: \"quoted\" \\ \u{1f600} \n\t\u{7f} é");
         let exit = if number.is_multiple_of(3) { Exit::Code(1) } else { Exit::Code(0) };
         let exited = AgentExited {
-            iteration,
-            attempt,
-            exit,
             duration: Duration::from_millis(1234),
-            claims_complete: false,
-            blocked: None,
-            files: None,
             output_bytes: 9,
-            leftovers: 0,
             usage: Usage { input: 5, ..Usage::default() },
             cost_usd: Some(0.1),
-            error: None,
-            failure: None,
+            ..AgentExited::new(iteration, attempt, exit)
         };
         let mut inputs: Vec<Input> = vec![
             Command::AddGuidance(Guidance { text: text.clone() }).into(),

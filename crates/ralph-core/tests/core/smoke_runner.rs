@@ -17,7 +17,7 @@ use ralph_core::event::{
 use ralph_core::failure::FailureClass;
 use ralph_core::ids::{RunId, Seq};
 use ralph_core::input::{Input, Report};
-use ralph_core::marker::{Found, Rules, TailScanner};
+use ralph_core::marker::{Found, Rules, Said, SpeechScanner, TailScanner};
 use ralph_core::plan::Task;
 use ralph_core::prompt;
 use ralph_core::record::{Chain, Record};
@@ -197,13 +197,17 @@ impl Runner {
         let script = self.attempts.pop_front().ok_or("an attempt that is not in the fixture")?;
         let (iteration, attempt, born) = (spawn.iteration, spawn.attempt, self.now);
         self.speak(&spawn, &script)?;
-        let found = self.listen(&spawn, &script)?;
+        let (found, said) = self.listen(&spawn, &script)?;
         let duration = Duration::from_millis(script.duration_ms.unwrap_or(1000));
         let failure = script.failure(born.plus(duration))?;
         let exited = AgentExited {
             duration,
             claims_complete: found.complete,
             blocked: found.blocked,
+            state: said.state,
+            delay: said.delay,
+            published: said.published,
+            unpublished: said.unpublished,
             cost_usd: script.cost,
             error: script.error.clone().or(failure.as_ref().map(|failure| failure.message.clone())),
             failure,
@@ -249,9 +253,9 @@ impl Runner {
     }
 
     /// The agent's words, by the rules for a plain command, after the prompt it was really given.
-    fn listen(&self, spawn: &SpawnAgent, script: &Attempt) -> Result<Found, String> {
+    fn listen(&self, spawn: &SpawnAgent, script: &Attempt) -> Result<(Found, Said), String> {
         let plan = &self.engine.state().plan;
-        let Task::Text(task) = &plan.task else { return Ok(Found::default()) };
+        let Task::Text(task) = &plan.task else { return Ok(Default::default()) };
         let prompt = prompt::render(plan, &spawn.prompt, task);
         let lacks = script.told.as_ref().filter(|text| !prompt.contains(*text));
         let has = script.not_told.as_ref().filter(|text| prompt.contains(*text));
@@ -259,12 +263,13 @@ impl Runner {
             return Err(format!("`{text}` is, or is not, in the prompt:\n{prompt}"));
         }
         let rules = Rules::new(&plan.signals, &prompt);
-        let mut scanner = TailScanner::new(rules);
+        let (mut scanner, mut speech) = (TailScanner::new(rules.clone()), SpeechScanner::new(rules));
         for text in &script.says {
-            scanner.push(text.as_bytes());
-            scanner.push(b"\n");
+            let line = format!("{text}\n");
+            scanner.push(line.as_bytes());
+            speech.push(line.as_bytes());
         }
-        Ok(scanner.finish())
+        Ok((scanner.finish(), speech.finish()))
     }
 
     fn kill(&mut self, grace: Duration) {

@@ -94,21 +94,8 @@ impl Script {
         self.pass(seconds);
         let (iteration, attempt) = self.current();
         let started_at = self.engine.state().running().unwrap().started_at;
-        let mut exited = AgentExited {
-            iteration,
-            attempt,
-            exit: Exit::Code(0),
-            duration: self.now.since(started_at),
-            claims_complete: false,
-            blocked: None,
-            files: None,
-            output_bytes: 0,
-            leftovers: 0,
-            usage: Usage::default(),
-            cost_usd: None,
-            error: None,
-            failure: None,
-        };
+        let mut exited = AgentExited::new(iteration, attempt, Exit::Code(0));
+        exited.duration = self.now.since(started_at);
         change(&mut exited);
         self.input(Report::AgentExited(Box::new(exited)))
     }

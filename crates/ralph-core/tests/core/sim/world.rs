@@ -252,10 +252,6 @@ impl Agent {
         };
         let cost_usd = if rng.one_in(4) { Some(rng.fraction() * 0.6) } else { None };
         let says = AgentExited {
-            iteration: of.iteration,
-            attempt: of.attempt,
-            exit: Exit::Code(0),
-            duration: Duration::ZERO,
             // Whatever the exit: an agent may lie.
             claims_complete: rng.one_in(9),
             blocked: if rng.one_in(30) { Some("no key".into()) } else { None },
@@ -273,6 +269,7 @@ impl Agent {
                 None => rng.one_in(12).then(|| "it says it failed".to_owned()),
             },
             failure,
+            ..AgentExited::new(of.iteration, of.attempt, Exit::Code(0))
         };
         let exit = exit.map(|exit| (born.plus(life), exit));
         let hangs_after_its_end = exit.is_none() && rng.one_in(3);
