@@ -4,6 +4,7 @@
 //! vocabulary ([`event`]): the journal stores it, `--json` prints it, every screen renders it. The [`engine`] is the only
 //! place that decides; its [`state`] changes only by applying events.
 
+pub mod check;
 pub mod duration;
 pub mod effect;
 pub mod engine;
