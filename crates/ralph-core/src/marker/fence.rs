@@ -1,13 +1,13 @@
 //! Code fences of Markdown, line by line: what stands in one is a quotation.
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Fence {
+pub(crate) struct Fence {
     open: Option<(u8, usize)>,
 }
 
 impl Fence {
     /// Takes the next line; tells whether it belongs to a fenced block, the fences themselves included.
-    pub(super) fn covers(&mut self, line: &[u8]) -> bool {
+    pub(crate) fn covers(&mut self, line: &[u8]) -> bool {
         let indent = line.iter().take_while(|b| **b == b' ').count();
         let rest = &line[indent..];
         let mark = match rest.first() {

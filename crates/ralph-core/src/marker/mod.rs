@@ -12,7 +12,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use fence::Fence;
+pub(crate) use fence::Fence;
 pub use speech::{AgentState, Published, Said, SpeechScanner};
 pub use tail::TailScanner;
 

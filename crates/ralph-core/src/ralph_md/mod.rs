@@ -1,6 +1,16 @@
 //! `RALPH.md`: settings between `---` lines at the very start, the prompt below.
 
+mod comments;
+mod placeholders;
+
 use std::ops::Range;
+
+pub use comments::without_comments;
+pub use placeholders::{Values, command_words, has_args, resolve};
+
+/// Asks for a trailer in commits, where a RALPH.md does not say `credit: false`.
+pub const CREDIT: &str = "When you commit, end the commit message with this trailer, on a line of its own:\n\
+    Co-authored-by: ralph <noreply@ralph.invalid>";
 
 /// A file in its two parts, as ranges of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +41,14 @@ pub fn split(text: &str) -> Parts {
     whole
 }
 
-/// The prompt of a RALPH.md: trimmed at both ends, with `\n` as its only line end.
+/// The prompt of a RALPH.md: without comments, trimmed at both ends, with `\n` as its only line end.
 pub fn body(text: &str) -> String {
-    text[split(text).body].replace("\r\n", "\n").trim().to_owned()
+    without_comments(&text[split(text).body].replace("\r\n", "\n")).trim().to_owned()
+}
+
+/// What a command or an argument may be called.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
 #[cfg(test)]

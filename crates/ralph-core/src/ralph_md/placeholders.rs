@@ -1,0 +1,193 @@
+//! `{{ commands.x }}`, `{{ args.x }}` and `{{ ralph.x }}`: resolved in one pass, so that text which came from an argument or a
+//! command is never taken for a placeholder.
+
+use std::collections::BTreeMap;
+
+const OPEN: &str = "{{";
+const CLOSE: &str = "}}";
+
+/// What placeholders stand for.
+#[derive(Debug, Clone, Default)]
+pub struct Values<'a> {
+    /// What each command printed.
+    pub commands: BTreeMap<&'a str, &'a str>,
+    pub args: Option<&'a BTreeMap<String, String>>,
+    /// The name of the ralph.
+    pub name: &'a str,
+    pub iteration: u32,
+    /// Nothing: not limited.
+    pub max_iterations: Option<u32>,
+}
+
+impl Values<'_> {
+    fn of(&self, space: &str, name: &str) -> String {
+        let text = match (space, name) {
+            ("commands", _) => self.commands.get(name).map(|text| (*text).to_owned()),
+            ("args", _) => self.args.and_then(|args| args.get(name)).cloned(),
+            (_, "name") => Some(self.name.to_owned()),
+            (_, "iteration") => Some(self.iteration.to_string()),
+            (_, "max_iterations") => self.max_iterations.map(|max| max.to_string()),
+            _ => None,
+        };
+        text.unwrap_or_default()
+    }
+}
+
+/// The text with its placeholders resolved. A name that means nothing becomes nothing; any other `{{ … }}` stays.
+pub fn resolve(text: &str, values: &Values) -> String {
+    replace(text, |space, name| Some(values.of(space, name)))
+}
+
+/// The words of a command line in which only `args` are resolved, each as one word or a part of one, whatever is in it.
+/// An argument that was not given is nothing. `split` takes a line apart as a shell does.
+pub fn command_words<E>(
+    line: &str,
+    args: &BTreeMap<String, String>,
+    split: impl Fn(&str) -> Result<Vec<String>, E>,
+) -> Result<Vec<String>, E> {
+    // Stands for an argument's text while the line is split. Any character will do that the line itself does not have.
+    let Some(mark) = ('\u{e000}'..='\u{f8ff}').find(|c| !line.contains(*c)) else { return split(line) };
+    let mut given: Vec<&str> = Vec::new();
+    let marked = replace(line, |space, name| {
+        if space != "args" {
+            return None;
+        }
+        let Some(value) = args.get(name) else { return Some(String::new()) };
+        given.push(value);
+        Some(mark.to_string())
+    });
+    let mut given = given.into_iter();
+    let words = split(&marked)?.into_iter().map(|word| {
+        let mut parts = word.split(mark);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |word, part| word + given.next().unwrap_or_default() + part)
+    });
+    Ok(words.collect())
+}
+
+/// Whether a text has placeholders of arguments.
+pub fn has_args(text: &str) -> bool {
+    let mut found = false;
+    replace(text, |space, _| {
+        found |= space == "args";
+        None
+    });
+    found
+}
+
+/// Replaces each placeholder by what `value` gives for it; nothing leaves it as it is.
+fn replace(text: &str, mut value: impl FnMut(&str, &str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find(OPEN) {
+        out.push_str(&rest[..open]);
+        rest = &rest[open..];
+        let found = placeholder(rest).and_then(|(space, name, len)| Some((value(space, name)?, len)));
+        // A brace at a time: `{{{ args.x }}` has a placeholder behind its first one.
+        let len = found.as_ref().map_or(1, |(_, len)| *len);
+        match &found {
+            Some((value, _)) => out.push_str(value),
+            None => out.push_str(&rest[..len]),
+        }
+        rest = &rest[len..];
+    }
+    out + rest
+}
+
+/// The namespace, the name and the length of a placeholder that begins here.
+fn placeholder(text: &str) -> Option<(&str, &str, usize)> {
+    let inside = text.strip_prefix(OPEN)?.trim_start();
+    let end = inside.find(|c: char| c.is_whitespace() || c == '}')?;
+    let (word, rest) = inside.split_at(end);
+    let (space, name) = word.split_once('.')?;
+    let rest = rest.trim_start().strip_prefix(CLOSE)?;
+    let known = matches!(space, "commands" | "args" | "ralph") && super::is_name(name);
+    known.then_some((space, name, text.len() - rest.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn resolved(text: &str) -> String {
+        let args = args(&[("a", "A"), ("tricky", "{{ commands.x }}{{ args.a }}"), ("empty", "")]);
+        let commands = BTreeMap::from([("x", "out\n"), ("my-cmd_2", "{{ args.a }}")]);
+        let values =
+            Values { commands, args: Some(&args), name: "demo", iteration: 3, max_iterations: Some(9) };
+        resolve(text, &values)
+    }
+
+    #[test]
+    fn case_14_placeholders_stand_for_their_values() {
+        assert_eq!(resolved("{{ args.a }}|{{args.a}}|{{\n  args.a\n}}"), "A|A|A");
+        assert_eq!(resolved("{{ ralph.name }} {{ ralph.iteration }}/{{ ralph.max_iterations }}"), "demo 3/9");
+        assert_eq!(resolved("[{{ commands.gone }}{{ args.gone }}{{ ralph.gone }}]"), "[]");
+        for text in [
+            "{{ other.x }}",
+            "{{ x }}",
+            "{{ args. }}",
+            "{{ args.a b }}",
+            "{{ args.a }",
+            "{{",
+            "{{}}",
+            "{{ args .a }}",
+        ] {
+            assert_eq!(resolved(text), text);
+        }
+        assert_eq!(resolved("{{{ args.a }}}"), "{A}");
+        assert_eq!(resolved("{{ x {{ args.a }} }}"), "{{ x A }}");
+        let unlimited = resolve("[{{ ralph.max_iterations }}]", &Values::default());
+        assert_eq!(unlimited, "[]");
+    }
+
+    #[test]
+    fn case_15_what_was_put_in_is_not_looked_at_again() {
+        assert_eq!(resolved("{{ args.tricky }}"), "{{ commands.x }}{{ args.a }}");
+        assert_eq!(resolved("{{ commands.my-cmd_2 }}"), "{{ args.a }}");
+        assert_eq!(resolved("{{{{ args.empty }} args.a }}"), "{{ args.a }}");
+    }
+
+    #[test]
+    fn case_16_placeholders_count_in_fences_too() {
+        assert_eq!(resolved("```\n{{ args.a }}\n```"), "```\nA\n```");
+    }
+
+    #[test]
+    fn case_17_output_is_put_in_as_it_is() {
+        assert_eq!(resolved("[{{ commands.x }}]"), "[out\n]");
+    }
+
+    /// By blanks, with single quotes: enough to show what is split when.
+    fn split(line: &str) -> Result<Vec<String>, String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().ok_or("no word")?.push(c),
+            }
+        }
+        Ok(words.into_iter().filter(|word| !word.is_empty()).collect())
+    }
+
+    #[test]
+    fn case_23_an_argument_is_one_word_of_a_command() {
+        let args = args(&[("a", "x y; rm 'z'"), ("b", "{{ args.a }}"), ("e", "")]);
+        let words = |line: &str| command_words(line, &args, split).expect("words");
+        assert_eq!(words("echo {{ args.a }}"), ["echo", "x y; rm 'z'"]);
+        assert_eq!(words("echo pre-{{ args.a }}-{{ args.b }}"), ["echo", "pre-x y; rm 'z'-{{ args.a }}"]);
+        assert_eq!(words("echo '{{ args.a }}'"), ["echo", "x y; rm 'z'"]);
+        assert_eq!(words("echo {{ args.gone }} z"), ["echo", "z"]);
+        assert_eq!(words("echo {{ args.e }} z"), ["echo", "", "z"], "given, and empty");
+        assert_eq!(
+            words("echo '{{ ralph.name }}' '{{ commands.x }}'"),
+            ["echo", "{{ ralph.name }}", "{{ commands.x }}"]
+        );
+        assert!(has_args("x {{ args.a }}") && !has_args("x {{ commands.a }} {{ args }}"));
+    }
+}
