@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
 
+use crate::config::Given;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done: complete, or the single pass of --once ended well
@@ -22,6 +24,16 @@ Exit codes:
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// Adds what is for the ralph that is run.
+    pub fn with_given(mut self, given: Vec<Given>) -> Self {
+        if let Command::Run(run) = &mut self.command {
+            run.given = given;
+        }
+        self
+    }
 }
 
 /// The whole command line, for completions and generated documentation.
@@ -122,6 +134,11 @@ pub struct ScreenArgs {
 pub struct RunArgs {
     /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs
     pub target: Option<String>,
+    /// Arguments for the ralph, by position or as `--NAME VALUE`; everything behind `--` is for it
+    #[arg(value_name = "ARGS")]
+    pub args: Vec<String>,
+    #[arg(skip)]
+    pub given: Vec<Given>,
     /// The task
     #[arg(short, long, value_name = "TEXT", conflicts_with = "prompt_file", allow_hyphen_values = true)]
     pub prompt: Option<String>,
@@ -145,7 +162,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub at: WorkspaceArg,
     /// Also write what each iteration prints into this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'l', long, value_name = "DIR")]
     pub log_dir: Option<PathBuf>,
     /// Print the resolved plan and the first prompt; start nothing
     #[arg(long)]

@@ -6,6 +6,7 @@ pub mod config;
 mod docs;
 mod error;
 mod io;
+mod run_args;
 
 use std::process::ExitCode;
 
@@ -16,14 +17,15 @@ pub use args::command;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub fn main() -> ExitCode {
-    let args = match args::Args::try_parse() {
+    let run_args::Split { own, given } = run_args::split(std::env::args_os());
+    let args = match args::Args::try_parse_from(own) {
         Ok(args) => args,
         Err(error) => {
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    match commands::dispatch(args) {
+    match commands::dispatch(args.with_given(given)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             error.print();

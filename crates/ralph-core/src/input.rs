@@ -1,8 +1,8 @@
 //! What comes into the engine: a person or the API asks (Command), the shell saw something (Report).
 
 use crate::event::{
-    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Guidance, RunResumed, RunStarted,
-    StopRequest, TimerId, ToolCalled, ToolFinished, UsageUpdated,
+    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, Guidance, RunResumed,
+    RunStarted, StopRequest, TimerId, ToolCalled, ToolFinished, UsageUpdated,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,7 @@ pub enum Command {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
+    CommandFinished(CommandFinished),
     AgentSpawned(AgentSpawned),
     AgentSaid(AgentText),
     ToolCalled(ToolCalled),

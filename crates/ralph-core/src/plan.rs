@@ -19,6 +19,15 @@ pub struct Plan {
     pub source: Option<PathBuf>,
     pub task: Task,
     pub agent: AgentPlan,
+    /// Run before every iteration, in this order; the prompt shows what they print.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandPlan>,
+    /// What `{{ args.NAME }}` stands for in the prompt.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, String>,
+    /// Ask the agent for a `Co-authored-by` trailer in its commits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub credit: bool,
     /// Who takes over when the agent's limits or outages last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<AgentPlan>,
@@ -46,6 +55,9 @@ impl Plan {
             source: None,
             task,
             agent,
+            commands: Vec::new(),
+            args: BTreeMap::new(),
+            credit: false,
             fallback: Vec::new(),
             prices: Vec::new(),
             limits: Limits::default(),
@@ -111,6 +123,26 @@ impl AgentPlan {
             model: None,
         }
     }
+}
+
+/// A command whose output is part of the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandPlan {
+    pub name: String,
+    /// The program and its arguments, with the user's arguments in their places.
+    pub words: Vec<String>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    #[serde(rename = "timeout_ms", with = "millis")]
+    pub timeout: Duration,
+    /// It may run together with those beside it that may as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
+}
+
+impl CommandPlan {
+    /// The time a command has, unless its definition says otherwise.
+    pub const TIMEOUT: Duration = Duration::from_secs(60);
 }
 
 /// US dollars for a million tokens of each kind. A `*` in the model's name stands for any text.

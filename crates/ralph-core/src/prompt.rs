@@ -20,7 +20,8 @@ pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
     if rules {
         out.push_str("## Task\n\n");
     }
-    out.push_str(task.trim());
+    // What a command printed at the end of a RALPH.md keeps its last newline.
+    out.push_str(if rules { task.trim() } else { task });
     if !draft.guidance.is_empty() {
         out.push_str("\n\n## Guidance from the person in charge\n");
         for text in &draft.guidance {

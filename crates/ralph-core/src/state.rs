@@ -188,6 +188,7 @@ impl RunState {
                 self.stopped = Some(stopped.clone());
             }
             Event::RunStarted(_)
+            | Event::CommandFinished(_)
             | Event::AgentSpawned(_)
             | Event::AgentText(_)
             | Event::ToolCalled(_)

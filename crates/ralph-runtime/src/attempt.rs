@@ -6,8 +6,8 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use ralph_core::effect::SpawnAgent;
 use ralph_core::event::{
@@ -16,7 +16,7 @@ use ralph_core::event::{
 };
 use ralph_core::input::Report;
 use ralph_core::marker::{Rules, Said};
-use ralph_core::plan::{AgentPlan, PromptVia, Task};
+use ralph_core::plan::{AgentPlan, PromptVia};
 use ralph_core::prompt;
 
 use crate::executor::{Shared, Slot, report};
@@ -25,10 +25,12 @@ use crate::output::{Heard, Output, create_log};
 use crate::process::{self, SpawnErrorKind, Spec, Status, resolve_program};
 use crate::silence::Silence;
 use crate::spool::Spool;
+use crate::task::{self, TaskError};
 use crate::workspace::scan;
 
 /// One argument may not be longer on Linux.
 const MAX_ARGUMENT: usize = 128 * 1024 - 1;
+const SIGTERM: i32 = 15;
 
 /// Sees to it that every attempt is reported, whatever becomes of its thread.
 pub(crate) struct Unreported(Option<Attempt>);
@@ -58,6 +60,8 @@ pub(crate) struct Attempt {
     pub(crate) shared: Arc<Shared>,
     pub(crate) slot: Arc<Slot>,
     pub(crate) spawn: SpawnAgent,
+    /// The time that was spent before the agent was started: it is work too.
+    pub(crate) before: OnceLock<Duration>,
 }
 
 impl Attempt {
@@ -66,18 +70,25 @@ impl Attempt {
             Ok((spec, output)) => self.start(spec, output),
             Err(NotPrepared::Missing(message)) => self.ended(Exit::Missing { message }),
             Err(NotPrepared::Other(message)) => self.not_started(message),
+            Err(NotPrepared::Killed) => self.ended(Exit::Signal(SIGTERM)),
         }
     }
 
     fn prepare(&self) -> Result<(Spec, Output), NotPrepared> {
         let Shared { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        let task = task_text(&plan.task)?;
+        let path = self.path_variable();
+        let begun = Instant::now();
+        let task = task::text(self, &path);
+        let _ = self.before.set(begun.elapsed());
+        let task = task.map_err(|error| match error {
+            TaskError::Killed => NotPrepared::Killed,
+            TaskError::Failed(message) => NotPrepared::Other(message),
+        })?;
         let prompt = prompt::render(plan, &self.spawn.prompt, &task);
         let prompt_path = run.prompt(iteration, attempt);
         write_private(&prompt_path, &prompt)?;
 
-        let path = self.path_variable();
         let agent = self.agent();
         let found = resolve_program(&agent.program, &plan.workspace, Some(&path));
         let program =
@@ -103,6 +114,7 @@ impl Attempt {
             }
         }
         spec.env = self.environment(path);
+        spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
             NotPrepared::Other(format!("can not create the log of the iteration: {error}"))
@@ -141,7 +153,8 @@ impl Attempt {
         path
     }
 
-    fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+    /// What agents and commands find in their environment.
+    pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
         let Shared { plan, run, .. } = &*self.shared;
         let own: [(&str, Option<OsString>); 6] = [
             ("PATH", Some(path)),
@@ -151,9 +164,7 @@ impl Attempt {
             ("RALPH_WORKSPACE", Some(plan.workspace.clone().into_os_string())),
             ("RALPH_BIN", Some(run.ralph().into_os_string())),
         ];
-        let own = own.into_iter().map(|(key, value)| (OsString::from(key), value));
-        let users = self.agent().env.iter().map(|(key, value)| (key.into(), Some(value.into())));
-        own.chain(users).collect()
+        own.into_iter().map(|(key, value)| (OsString::from(key), value)).collect()
     }
 
     fn start(self, spec: Spec, output: Output) {
@@ -182,16 +193,7 @@ impl Attempt {
                 },
             )
         };
-        let mut state = attempt.slot.lock();
-        match state.kill.take() {
-            Some(grace) if grace.is_zero() => handle.kill(),
-            Some(grace) => handle.terminate(grace),
-            None => {}
-        }
-        if state.busy {
-            state.handle = Some(handle);
-        }
-        drop(state);
+        attempt.slot.hold(handle);
         silence.wait(|quiet, ended| attempt.fell_silent(quiet, ended));
     }
 
@@ -247,7 +249,7 @@ impl Attempt {
             let message = "processes of the agent can not be ended; see `ps`".to_owned();
             report.exit = Exit::NotStarted { message };
         }
-        report.duration = exit.duration;
+        report.duration += exit.duration;
         report.claims_complete = heading.found.complete;
         report.blocked = heading.found.blocked;
         let Said { state, delay, published, unpublished } = heading.said;
@@ -278,7 +280,8 @@ impl Attempt {
     }
 
     fn blank(&self, exit: Exit) -> AgentExited {
-        AgentExited::new(self.spawn.iteration, self.spawn.attempt, exit)
+        let duration = self.before.get().copied().unwrap_or_default();
+        AgentExited { duration, ..AgentExited::new(self.spawn.iteration, self.spawn.attempt, exit) }
     }
 
     /// The last thing an attempt does.
@@ -291,24 +294,8 @@ impl Attempt {
 enum NotPrepared {
     Missing(String),
     Other(String),
-}
-
-fn task_text(task: &Task) -> Result<String, NotPrepared> {
-    let path = match task {
-        Task::Text(text) => return Ok(text.clone()),
-        Task::File(path) | Task::RalphMd(path) => path,
-    };
-    let bytes = fs::read(path).map_err(|error| {
-        NotPrepared::Other(format!("can not read the prompt {}: {error}", path.display()))
-    })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        NotPrepared::Other(format!("the prompt {} is not UTF-8 at byte {at}", path.display()))
-    })?;
-    Ok(match task {
-        Task::RalphMd(_) => ralph_core::ralph_md::body(&text),
-        _ => text,
-    })
+    /// The run was told to end before there was an agent.
+    Killed,
 }
 
 fn write_private(path: &Path, text: &str) -> Result<(), NotPrepared> {

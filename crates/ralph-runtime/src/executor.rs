@@ -1,7 +1,7 @@
 //! Starts the work that the engine asks for, and reports what comes of it. Nothing here is waited for.
 
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use ralph_core::effect::Effect;
@@ -43,9 +43,10 @@ pub(crate) struct Slot {
 #[derive(Default)]
 pub(crate) struct SlotState {
     pub(crate) busy: bool,
-    pub(crate) handle: Option<Handle>,
-    /// A kill that came before there was anything to kill.
-    pub(crate) kill: Option<Duration>,
+    /// The agent, or the commands before it.
+    handles: Vec<Handle>,
+    /// It was told to end, with this grace. What it starts after that is ended as well.
+    kill: Option<Duration>,
 }
 
 impl Slot {
@@ -55,16 +56,44 @@ impl Slot {
 
     fn kill(&self, grace: Duration) {
         let mut state = self.lock();
-        match &state.handle {
-            Some(handle) if grace.is_zero() => handle.kill(),
-            Some(handle) => handle.terminate(grace),
-            None => state.kill = Some(state.kill.map_or(grace, |earlier| earlier.min(grace))),
+        // The attempt that was meant has just ended: the next one is not to pay for it.
+        if !state.busy {
+            return;
         }
+        state.handles.iter().for_each(|handle| end(handle, grace));
+        state.kill = Some(state.kill.map_or(grace, |earlier| earlier.min(grace)));
+    }
+
+    /// Takes charge of a process that was started. One that has ended meanwhile, and with it the attempt, is let go.
+    pub(crate) fn hold(&self, handle: Handle) {
+        let mut state = self.lock();
+        if let Some(grace) = state.kill {
+            end(&handle, grace);
+        }
+        if state.busy {
+            state.handles.push(handle);
+        }
+    }
+
+    /// The processes so far have ended.
+    pub(crate) fn release(&self) {
+        self.lock().handles.clear();
+    }
+
+    pub(crate) fn is_killed(&self) -> bool {
+        self.lock().kill.is_some()
     }
 
     pub(crate) fn free(&self) {
         *self.lock() = SlotState::default();
         self.changed.notify_all();
+    }
+}
+
+fn end(handle: &Handle, grace: Duration) {
+    match grace.is_zero() {
+        true => handle.kill(),
+        false => handle.terminate(grace),
     }
 }
 
@@ -89,7 +118,7 @@ impl Executor {
             Effect::SpawnAgent(spawn) => {
                 self.slot.lock().busy = true;
                 let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&self.slot));
-                let attempt = Unreported::new(Attempt { shared, slot, spawn });
+                let attempt = Unreported::new(Attempt { shared, slot, spawn, before: OnceLock::new() });
                 // If there is no thread to be had the closure is dropped, and the attempt with it.
                 let _ = std::thread::Builder::new().name("agent".into()).spawn(move || attempt.run());
             }

@@ -2,6 +2,7 @@
 
 mod attempt;
 pub mod clock;
+mod command;
 pub mod control;
 mod driver;
 mod executor;
@@ -15,6 +16,7 @@ mod signals;
 mod silence;
 pub mod spool;
 pub mod store;
+pub mod task;
 mod timer;
 pub mod workspace;
 

@@ -79,6 +79,12 @@ impl Story {
                 let what = count(*n, "message", "messages");
                 vec![paint.dim(&format!("guidance goes into the prompt of #{iteration}: {what}"))]
             }
+            Event::CommandFinished(e) if e.timed_out => {
+                notice(&format!("command {}", words::command_finished(e)))
+            }
+            Event::CommandFinished(e) if self.verbosity == Verbosity::Verbose => {
+                vec![paint.dim(&format!("command {}", words::command_finished(e)))]
+            }
             Event::AgentText(said) if self.verbosity == Verbosity::Verbose => self.said(&said.text),
             Event::AgentExited(exited) => {
                 words::leftovers(exited).map(|text| paint.dim(&text)).into_iter().collect()

@@ -1,9 +1,9 @@
 //! Events in words. Everything that shows an event takes its words from here.
 
 use ralph_core::event::{
-    AgentExited, AgentKilled, AgentRetrying, DelayReason, DelayStarted, Event, Exit, InterruptCause,
-    IterationFinished, IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot,
-    ToolCalled, ToolFinished,
+    AgentExited, AgentKilled, AgentRetrying, CommandFinished, DelayReason, DelayStarted, Event, Exit,
+    InterruptCause, IterationFinished, IterationInterrupted, KillCause, Outcome, RunStarted, StopHow,
+    StopRequest, TimerSlot, ToolCalled, ToolFinished,
 };
 use ralph_core::guard::{GUARDS, GuardDef};
 use ralph_core::ids::IterationNumber;
@@ -163,6 +163,7 @@ fn guard_by_key(key: &str) -> String {
 
 pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
     match event {
+        Event::CommandFinished(e) => Some(e.iteration),
         Event::AgentSpawned(e) => Some(e.iteration),
         Event::AgentText(e) => Some(e.iteration),
         Event::ToolCalled(e) => Some(e.iteration),
@@ -194,6 +195,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::UnpauseRequested { now: false } => "go on".to_owned(),
         Event::UnpauseRequested { now: true } => "go on now".to_owned(),
         Event::GuidanceAdded(e) => guidance(&e.text),
+        Event::CommandFinished(e) => command_finished(e),
         Event::AgentSpawned(e) => format!("pid {}{}", e.pid, attempt(e.attempt)),
         Event::AgentText(e) => {
             let cut = if e.truncated { " (cut; the log has the rest)" } else { "" };
@@ -237,6 +239,18 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
     }
+}
+
+/// `tests: exit code 1 after 2.1s, 312 bytes`
+pub(crate) fn command_finished(command: &CommandFinished) -> String {
+    let how = match (command.timed_out, command.exit_code) {
+        (true, _) => "timed out".to_owned(),
+        (false, Some(0)) => "ok".to_owned(),
+        (false, Some(code)) => format!("exit code {code}"),
+        (false, None) => "killed".to_owned(),
+    };
+    let bytes = thousands(command.output_bytes);
+    format!("{}: {how} after {}, {bytes} bytes", clean(&command.name), duration(command.duration))
 }
 
 fn tool_call(call: &ToolCalled) -> String {

@@ -13,6 +13,7 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     let loaded = config::load(&sources)?;
     let plan = loaded.to_plan(None, rustix::process::geteuid().is_root())?;
     run::check_agents(&loaded, &plan)?;
+    run::check_commands(&loaded, &plan)?;
     match (args.json, args.show) {
         (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
         (_, true) => crate::io::print(&table(&loaded))?,

@@ -1,22 +1,26 @@
 //! `ralph run`
 
 use ralph_core::ids::IterationNumber;
-use ralph_core::plan::{Plan, Task};
+use ralph_core::plan::Plan;
 use ralph_core::prompt::{self, Draft};
 use ralph_core::view::View;
 use ralph_runtime::process::resolve_program;
 use ralph_runtime::session::Session;
 use ralph_runtime::store::Store;
+use ralph_runtime::task;
 
 use super::{screen, workspace};
 use crate::args::RunArgs;
-use crate::config::{self, Env, Flags, Loaded, Sources};
+use crate::config::{self, Env, Flags, Given, Loaded, Sources};
 use crate::error::CliError;
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
     sources.target = args.target;
     sources.sets = args.sets;
+    let rest = args.args.into_iter().map(Given::Positional);
+    sources.given = Some(args.given.into_iter().chain(rest).collect());
+    sources.options = crate::run_args::long_names();
     sources.env = Env::from_process();
     sources.flags = Flags {
         prompt: args.prompt,
@@ -35,6 +39,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let is_root = rustix::process::geteuid().is_root();
     let plan = loaded.to_plan(log_dir, is_root)?;
     check_agents(&loaded, &plan)?;
+    check_commands(&loaded, &plan)?;
     warn_of_unknown_cost(&loaded, &plan);
     if args.dry_run {
         return dry_run(&plan);
@@ -65,6 +70,23 @@ pub fn check_agents(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Nor is a command that can not be started.
+pub fn check_commands(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
+    let path = std::env::var_os("PATH");
+    for (i, command) in plan.commands.iter().enumerate().filter(|(i, _)| loaded.is_known(*i)) {
+        if let Err(error) = task::check(command, path.as_deref()) {
+            let message = format!("the command `{}` can not run: {error}", command.name);
+            let place = match command.cwd == plan.workspace {
+                true => "the workspace",
+                false => "the folder of its definition",
+            };
+            let help = format!("it is looked up from {place}");
+            return Err(loaded.error_at(&format!("commands.{i}.run"), &message, Some(&help)).into());
+        }
+    }
+    Ok(())
+}
+
 /// A limit that can not hold is said at the start, not found out in the morning.
 fn warn_of_unknown_cost(loaded: &Loaded, plan: &Plan) {
     if plan.limits.max_cost_usd.is_some() && !loaded.agent.cost_enforceable(&plan.prices) {
@@ -77,11 +99,11 @@ fn warn_of_unknown_cost(loaded: &Loaded, plan: &Plan) {
 }
 
 fn dry_run(plan: &Plan) -> Result<u8, CliError> {
-    let task = match &plan.task {
-        Task::Text(text) => text.clone(),
-        Task::File(path) => std::fs::read_to_string(path)?,
-        Task::RalphMd(path) => ralph_core::ralph_md::body(&std::fs::read_to_string(path)?),
-    };
+    let task = task::read(&plan.task).map_err(CliError::Failed)?;
+    // Nothing is started: what the commands would print is named, not shown.
+    let outputs: Vec<String> =
+        plan.commands.iter().map(|one| format!("[output of `{}`]", one.name)).collect();
+    let task = task::complete(plan, 1, &task, &outputs);
     let draft = Draft { iteration: Some(IterationNumber(1)), ..Draft::default() };
     let plan_json = serde_json::to_string_pretty(plan).unwrap_or_default();
     let prompt = prompt::render(plan, &draft, &task);

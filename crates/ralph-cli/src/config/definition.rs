@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent::{AgentDef, CliDef, CommandLine};
+use super::commands::{CommandDef, Name};
 use super::value::{Count, Delay, Factor, Limit, Price, Text, Timeout, Usd};
 
 /// What ralph runs, on which prompt, and when it stops.
@@ -32,6 +33,19 @@ pub struct Definition {
     pub prompt: Option<Text>,
     /// A file that holds the task, relative to the file that names it. Use `prompt` or `prompt_file`, not both.
     pub prompt_file: Option<Text>,
+    /// Commands that are run before every iteration, in this order. `{{ commands.NAME }}` in the prompt is what they print.
+    pub commands: Vec<CommandDef>,
+    /// Whether the commands may run at the same time. Default: one after the other.
+    pub parallel: bool,
+    /// Names of the arguments that `ralph run` takes for this definition, in this order. `{{ args.NAME }}` stands for
+    /// them in the prompt and in commands.
+    pub args: Vec<Name>,
+    /// Ask the agent for a `Co-authored-by` trailer in its commits. Not set: true for a RALPH.md, else false.
+    pub credit: Option<bool>,
+    /// Take `<promise>RALPH_PROMISE_COMPLETE</promise>`, alone on a line, for the claim that the task is done.
+    pub stop_on_completion_signal: bool,
+    /// Another text for that promise.
+    pub completion_signal: Option<Text>,
     /// Whether to loop. `false` makes a single pass, recorded the same way.
     pub enabled: bool,
     /// When the loop goes on, waits and stops.
@@ -49,6 +63,12 @@ impl Default for Definition {
             cli: None,
             prompt: None,
             prompt_file: None,
+            commands: Vec::new(),
+            parallel: false,
+            args: Vec::new(),
+            credit: None,
+            stop_on_completion_signal: false,
+            completion_signal: None,
             enabled: true,
             event_loop: EventLoop::default(),
         }

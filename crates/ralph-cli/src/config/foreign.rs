@@ -2,12 +2,9 @@
 //! have, and those of ralph itself that are still to come.
 
 /// Settings of ralph that are not there yet.
-pub const NOT_YET: [&str; 13] = [
-    "args",
-    "commands",
+pub const NOT_YET: [&str; 10] = [
     "context",
     "core",
-    "credit",
     "event_loop.required_events",
     "event_loop.starting_event",
     "gates",

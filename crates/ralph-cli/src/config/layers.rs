@@ -94,7 +94,7 @@ pub fn read_set(map: &mut SourceMap, item: &str) -> Result<Node, Diagnostic> {
     let span = Span { start, ..whole };
     let node = match yaml::parse(map, source, start..whole.end) {
         // A comment sign is text here: there are no comments on a command line.
-        Ok(node) if is_plain_text(&node) => Node::scalar(value.trim(), false, span),
+        Ok(node) if is_plain_text(&node) => Node::scalar(value.trim(), is_old_boolean(value.trim()), span),
         // No value at all, rather than a mapping that is empty.
         Ok(node) if node.span.is_empty() => Node::scalar("", true, span),
         Ok(node) => node,
@@ -110,6 +110,11 @@ pub fn read_set(map: &mut SourceMap, item: &str) -> Result<Node, Diagnostic> {
         })
         .collect();
     Ok(nest(path, |depth| spans[depth], node))
+}
+
+/// Whether this is a boolean where one is expected: not to be taken for quoted text.
+fn is_old_boolean(text: &str) -> bool {
+    ["yes", "no", "on", "off"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 fn is_plain_text(node: &Node) -> bool {

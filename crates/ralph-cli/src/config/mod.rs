@@ -7,6 +7,7 @@
 
 mod agent;
 mod agent_plan;
+mod commands;
 mod de;
 mod definition;
 mod diagnostic;
@@ -20,6 +21,7 @@ mod show;
 mod source;
 pub mod target;
 mod unknown;
+mod user_args;
 mod validate;
 mod value;
 mod yaml;
@@ -27,6 +29,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -34,6 +37,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::plan::Task;
 
 pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
+pub use commands::{CommandDef, Name};
 pub use definition::{Definition, EventLoop, FailureBackoff};
 pub use diagnostic::{ConfigError, Diagnostic};
 pub use layers::Flags;
@@ -43,6 +47,7 @@ pub use ralph_md::{RalphMd, parse_ralph_md};
 pub use schema::schema;
 pub use show::Setting;
 pub use source::Place;
+pub use user_args::Given;
 pub use value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
 
 use source::{Layer, SourceMap};
@@ -64,6 +69,10 @@ pub struct Sources {
     /// `--set`, each `key=value`.
     pub sets: Vec<String>,
     pub flags: Flags,
+    /// What the command line has for the ralph itself. Nothing: it is not known, and not to be judged.
+    pub given: Option<Vec<Given>>,
+    /// The long names of ralph's own options.
+    pub options: Vec<String>,
     pub env: Env,
     /// Whether an agent reports what it costs while it works, so that a cost limit can be enforced.
     pub cost_enforceable: fn(&AgentSpec, &[ralph_core::plan::Price]) -> bool,
@@ -77,6 +86,8 @@ impl Sources {
             target: None,
             sets: Vec::new(),
             flags: Flags::default(),
+            given: None,
+            options: Vec::new(),
             env: Env::default(),
             cost_enforceable: AgentSpec::cost_enforceable,
         }
@@ -110,6 +121,8 @@ pub struct Loaded {
     pub definition: Definition,
     pub agent: AgentSpec,
     pub task: Task,
+    /// What the arguments of the ralph are. Nothing: they are not known.
+    pub args: Option<BTreeMap<String, String>>,
     /// What the run is called.
     pub name: String,
     /// Absolute.
@@ -132,6 +145,12 @@ impl Loaded {
             Some(help) => found.help(help).into(),
             None => found.into(),
         }
+    }
+
+    /// Whether it is known what the command with this number runs: not where it depends on arguments that are not.
+    pub fn is_known(&self, command: usize) -> bool {
+        let depends = self.definition.commands.get(command).is_some_and(commands::depends_on_args);
+        self.args.is_some() || !depends
     }
 
     /// The path of the setting that names the agent: what an error about the agent should point at.
@@ -187,11 +206,16 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         body: file.as_ref().map(|md| md.body.as_str()),
     };
     let task = place.task(&settings, &definition).map_err(|one| found.push(one)).ok();
+    found.extend(commands::check(&settings, &definition));
+    let given = sources.given.as_ref();
+    let args = given.map(|given| user_args::assign(&definition.args, given, &sources.options));
+    let args = args.transpose().map_err(|message| found.push(Diagnostic::new(message))).ok().flatten();
     match (agent, task, ConfigError::from_all(found)) {
         (Some(agent), Some(task), None) => Ok(Loaded {
             definition,
             agent,
             task,
+            args,
             name: target.as_ref().map_or_else(|| target::folder_name(&workspace), |one| one.name.clone()),
             file: target.map(|target| target.path),
             workspace,

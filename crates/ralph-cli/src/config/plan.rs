@@ -1,12 +1,13 @@
 //! From a definition to the plan that the engine follows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::plan::{Backoff, Limits, Pace, Plan, Price, SignalPlan};
+use ralph_core::plan::{Backoff, Limits, Pace, Plan, Price, SignalPlan, Task};
 
 use super::agent::AgentSpec;
 use super::agent_plan::shows_work;
+use super::commands;
 use super::definition::{Definition, EventLoop, FailureBackoff};
 use super::diagnostic::ConfigError;
 use super::layers::{self, Flags};
@@ -18,6 +19,9 @@ use super::{Loaded, check_layer, de};
 
 /// An agent whose stream shows its work is not silent for longer than this, unless the definition says otherwise.
 const STREAM_SILENCE: Duration = Duration::from_secs(600);
+
+/// The text of the promise that ends a run, unless the definition has its own.
+const COMPLETION_SIGNAL: &str = "RALPH_PROMISE_COMPLETE";
 
 impl Loaded {
     /// `is_root` tells whether the agent will run as root: some refuse to, unless told that it is fine.
@@ -35,15 +39,27 @@ impl Loaded {
         if definition.event_loop.silence_timeout.is_none() && is_stream {
             limits.silence_timeout = Some(STREAM_SILENCE);
         }
+        let args = self.args.clone().unwrap_or_default();
+        let folder = self.file.as_deref().and_then(Path::parent);
+        let given = self.args.as_ref();
+        let commands = commands::plan(&self.settings, definition, given, &self.workspace, folder)?;
+        // A RALPH.md asks for credit unless it says otherwise, anything else only if it says so.
+        let credit = definition.credit.unwrap_or(matches!(self.task, Task::RalphMd(_)));
         let fallback_after = definition.fallback_after.0;
         let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
             source: self.file.clone(),
+            commands,
+            args,
+            credit,
             fallback,
             prices: prices(definition),
             limits,
             pace: Pace { fallback_after, fallback_wait, ..pace(&definition.event_loop) },
-            signals: signals(&definition.event_loop),
+            signals: SignalPlan {
+                completion_signal: completion_signal(definition),
+                ..signals(&definition.event_loop)
+            },
             once: !definition.enabled,
             kill_leftovers: definition.event_loop.kill_leftovers,
             log_dir,
@@ -95,8 +111,14 @@ fn pace(from: &EventLoop) -> Pace {
 fn signals(from: &EventLoop) -> SignalPlan {
     SignalPlan {
         completion_promise: from.completion_promise.as_ref().map(|text| text.0.clone()),
-        completion_signal: None,
+        ..SignalPlan::default()
     }
+}
+
+/// What a `<promise>` has to hold, where the definition wants one.
+fn completion_signal(definition: &Definition) -> Option<String> {
+    let text = definition.completion_signal.as_ref().map_or(COMPLETION_SIGNAL, |text| &text.0);
+    definition.stop_on_completion_signal.then(|| text.to_owned())
 }
 
 /// The plan of a run that is resumed, with what the command line changes about it. Only `event_loop` can change:
@@ -148,7 +170,10 @@ pub fn change_limits(
         None => Ok(Plan {
             limits: Limits { iteration_timeout: keep(plan, &changed), ..limits(&changed) },
             pace: pace(&changed),
-            signals: signals(&changed),
+            signals: SignalPlan {
+                completion_signal: plan.signals.completion_signal.clone(),
+                ..signals(&changed)
+            },
             kill_leftovers: changed.kill_leftovers,
             ..plan.clone()
         }),

@@ -50,10 +50,14 @@ fn explain(prefix: &str, entry: &Entry, siblings: &[&str]) -> Diagnostic {
     let everywhere = paths();
     let elsewhere = everywhere.iter().find(|path| path.rsplit('.').next() == Some(key));
     let near = |names: &[&str]| nearest(key, names.iter().copied()).map(str::to_owned);
-    if let Some(path) = elsewhere {
+    if let Some(name) = near(siblings) {
+        let found = found.help(format!("did you mean `{name}`?"));
+        match elsewhere {
+            Some(path) => found.help(format!("or does it belong to another section: `{path}`?")),
+            None => found,
+        }
+    } else if let Some(path) = elsewhere {
         found.help(format!("it belongs to another section: `{path}`"))
-    } else if let Some(name) = near(siblings) {
-        found.help(format!("did you mean `{name}`?"))
     } else if let Some(path) = nearest_elsewhere(key, &everywhere) {
         found.help(format!("did you mean `{path}`?"))
     } else if let Some(name) = near(&NOT_YET) {

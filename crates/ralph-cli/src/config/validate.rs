@@ -20,8 +20,8 @@ impl Settings {
     /// Points a message at the value of a setting, or at nothing where it was not set.
     pub fn at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         let found = Diagnostic::new(message);
-        match self.root.find(path) {
-            Some(entry) => found.at(self.map.place(entry.value.span)),
+        match self.root.at(path) {
+            Some(value) => found.at(self.map.place(value.span)),
             None => found,
         }
     }

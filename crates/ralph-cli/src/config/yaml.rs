@@ -141,6 +141,14 @@ impl Node {
         }
     }
 
+    /// The value at a dotted path. Items of a list go by their number, from 0.
+    pub fn at(&self, path: &str) -> Option<&Node> {
+        path.split('.').try_fold(self, |node, key| match &node.value {
+            Value::List(items) => items.get(key.parse::<usize>().ok()?),
+            _ => node.entry(key).map(|entry| &entry.value),
+        })
+    }
+
     pub fn take(&mut self, key: &str) -> Option<Entry> {
         let Value::Map(entries) = &mut self.value else { return None };
         let at = entries.iter().position(|entry| entry.key == key)?;

@@ -10,6 +10,7 @@ mod disk;
 mod leftovers;
 mod locking;
 mod output;
+mod ralph_md;
 mod resume;
 mod run;
 mod show;

@@ -79,7 +79,10 @@ fn a_resume_takes_the_plan_from_the_journal_and_the_body_from_disk() {
     let world = World::new();
     let agent = world.agent("save-prompt got-%i");
     let write = |settings: &str, body: &str| {
-        world.write("RALPH.md", &format!("---\nagent: {agent}\nevent_loop:\n  {settings}\n---\n{body}\n"))
+        world.write(
+            "RALPH.md",
+            &format!("---\nagent: {agent}\ncredit: no\nevent_loop:\n  {settings}\n---\n{body}\n"),
+        )
     };
     write("max_iterations: 1", "the first text");
     world.ralph(["run"]).expect(3);

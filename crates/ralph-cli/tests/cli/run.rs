@@ -61,7 +61,10 @@ fn a_ralph_yml_says_everything() {
 fn the_body_of_a_ralph_md_is_the_prompt_as_written() {
     let world = World::new();
     let agent = world.agent("save-prompt got.txt");
-    world.write("job/RALPH.md", &format!("---\nagent: {agent}\n---\n\n\n  Do this.\n\n---\nAnd that.\n\n\n"));
+    world.write(
+        "job/RALPH.md",
+        &format!("---\nagent: {agent}\ncredit: no\n---\n\n\n  Do this.\n\n---\nAnd that.\n\n\n"),
+    );
     for target in ["job", "job/RALPH.md"] {
         world.ralph(["run", target, "--once"]).expect(0);
         assert_eq!(world.read("got.txt"), "Do this.\n\n---\nAnd that.");

@@ -195,14 +195,22 @@ impl Turn<'_> {
             let count = u32::try_from(guidance.len()).unwrap_or(u32::MAX);
             self.emit(Event::GuidanceDelivered { iteration, count });
         }
-        let limits = &self.state().plan.limits;
-        let (timeout, silence_timeout) = (limits.iteration_timeout, limits.silence_timeout);
+        let silence_timeout = self.state().plan.limits.silence_timeout;
         let context_too_long = self.state().patience.context_too_long;
         let prompt = Draft { iteration: Some(iteration), guidance, context_too_long };
         self.effect(Effect::SpawnAgent(SpawnAgent { iteration, attempt, agent, prompt, silence_timeout }));
-        if let Some(timeout) = timeout {
-            self.start_timer(TimerSlot::IterationTimeout, epoch, When::After(timeout));
+        if self.state().plan.commands.is_empty() {
+            self.start_iteration_timeout();
         }
         self.start_alarms(Scope::Iteration, epoch);
+    }
+
+    /// The agent's time begins.
+    pub(super) fn start_iteration_timeout(&mut self) {
+        let timeout = self.state().plan.limits.iteration_timeout;
+        let epoch = self.state().running().map(|running| running.epoch);
+        if let (Some(timeout), Some(epoch)) = (timeout, epoch) {
+            self.start_timer(TimerSlot::IterationTimeout, epoch, When::After(timeout));
+        }
     }
 }

@@ -127,8 +127,15 @@ impl Turn<'_> {
 
     fn report(&mut self, report: Report) {
         match report {
+            Report::CommandFinished(e) if self.is_current(e.iteration.0, e.attempt) => {
+                self.emit(Event::CommandFinished(e));
+            }
             Report::AgentSpawned(e) if self.is_current(e.iteration.0, e.attempt) => {
-                self.emit(Event::AgentSpawned(e))
+                self.emit(Event::AgentSpawned(e));
+                // Commands have their own time, before the agent's begins.
+                if !self.state().plan.commands.is_empty() {
+                    self.start_iteration_timeout();
+                }
             }
             Report::AgentSaid(e) if self.is_current(e.iteration.0, e.attempt) => {
                 self.emit(Event::AgentText(e))
@@ -158,7 +165,8 @@ impl Turn<'_> {
             Report::TimerFired(timer) => self.timer_fired(timer),
             Report::JournalFailed { message } => self.journal_failed(message),
             // About an attempt that is over: it changes nothing.
-            Report::AgentSpawned(_)
+            Report::CommandFinished(_)
+            | Report::AgentSpawned(_)
             | Report::AgentSaid(_)
             | Report::ToolCalled(_)
             | Report::ToolFinished(_)

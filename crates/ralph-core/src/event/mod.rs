@@ -4,6 +4,7 @@
 //! from one. [`Event::input`] tells which; replaying the inputs through a fresh engine must give the decisions again.
 
 mod agent;
+mod command;
 mod iteration;
 mod run;
 mod wait;
@@ -14,6 +15,7 @@ use crate::ids::IterationNumber;
 use crate::input::{Command, Input, Report};
 
 pub use agent::*;
+pub use command::*;
 pub use iteration::*;
 pub use run::*;
 pub use wait::*;
@@ -41,6 +43,8 @@ pub enum Event {
     },
     #[serde(rename = "guidance.added")]
     GuidanceAdded(Guidance),
+    #[serde(rename = "command.finished")]
+    CommandFinished(CommandFinished),
     #[serde(rename = "agent.spawned")]
     AgentSpawned(AgentSpawned),
     #[serde(rename = "agent.text")]
@@ -101,6 +105,7 @@ impl Event {
             Event::PauseRequested {} => Command::PauseRun.into(),
             Event::UnpauseRequested { now } => Command::UnpauseRun { now: *now }.into(),
             Event::GuidanceAdded(e) => Command::AddGuidance(e.clone()).into(),
+            Event::CommandFinished(e) => Report::CommandFinished(e.clone()).into(),
             Event::AgentSpawned(e) => Report::AgentSpawned(e.clone()).into(),
             Event::AgentText(e) => Report::AgentSaid(e.clone()).into(),
             Event::ToolCalled(e) => Report::ToolCalled(e.clone()).into(),
@@ -161,6 +166,7 @@ impl Event {
             Event::PauseRequested {} => ("pause.requested", Input),
             Event::UnpauseRequested { .. } => ("unpause.requested", Input),
             Event::GuidanceAdded(_) => ("guidance.added", Input),
+            Event::CommandFinished(_) => ("command.finished", Input),
             Event::AgentSpawned(_) => ("agent.spawned", Input),
             Event::AgentText(_) => ("agent.text", Input),
             Event::ToolCalled(_) => ("tool.called", Input),

@@ -42,17 +42,17 @@ pub fn resolve(text: &str, values: &Values) -> String {
 /// An argument that was not given is nothing. `split` takes a line apart as a shell does.
 pub fn command_words<E>(
     line: &str,
-    args: &BTreeMap<String, String>,
+    arg: impl Fn(&str) -> Option<String>,
     split: impl Fn(&str) -> Result<Vec<String>, E>,
 ) -> Result<Vec<String>, E> {
     // Stands for an argument's text while the line is split. Any character will do that the line itself does not have.
     let Some(mark) = ('\u{e000}'..='\u{f8ff}').find(|c| !line.contains(*c)) else { return split(line) };
-    let mut given: Vec<&str> = Vec::new();
+    let mut given = Vec::new();
     let marked = replace(line, |space, name| {
         if space != "args" {
             return None;
         }
-        let Some(value) = args.get(name) else { return Some(String::new()) };
+        let Some(value) = arg(name) else { return Some(String::new()) };
         given.push(value);
         Some(mark.to_string())
     });
@@ -60,7 +60,7 @@ pub fn command_words<E>(
     let words = split(&marked)?.into_iter().map(|word| {
         let mut parts = word.split(mark);
         let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |word, part| word + given.next().unwrap_or_default() + part)
+        parts.fold(first, |word, part| word + &given.next().unwrap_or_default() + part)
     });
     Ok(words.collect())
 }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn case_23_an_argument_is_one_word_of_a_command() {
         let args = args(&[("a", "x y; rm 'z'"), ("b", "{{ args.a }}"), ("e", "")]);
-        let words = |line: &str| command_words(line, &args, split).expect("words");
+        let words = |line: &str| command_words(line, |name| args.get(name).cloned(), split).expect("words");
         assert_eq!(words("echo {{ args.a }}"), ["echo", "x y; rm 'z'"]);
         assert_eq!(words("echo pre-{{ args.a }}-{{ args.b }}"), ["echo", "pre-x y; rm 'z'-{{ args.a }}"]);
         assert_eq!(words("echo '{{ args.a }}'"), ["echo", "x y; rm 'z'"]);

@@ -1,0 +1,162 @@
+//! Tells ralph's own options of `ralph run` from the arguments of the ralph that is run.
+
+use std::ffi::OsString;
+use std::iter::Peekable;
+
+use clap::Arg;
+
+use crate::config::Given;
+
+/// The command line for clap, and what is for the ralph.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    pub own: Vec<OsString>,
+    pub given: Vec<Given>,
+}
+
+/// Takes a whole command line apart. The first word that is no option is the TARGET; further ones, options that ralph does
+/// not have, and everything behind `--` are for the ralph.
+pub fn split(all: impl IntoIterator<Item = OsString>) -> Split {
+    let mut words = all.into_iter().peekable();
+    let mut out = Split { own: words.by_ref().take(2).collect(), given: Vec::new() };
+    if out.own.get(1).is_none_or(|command| command != "run") {
+        out.own.extend(words);
+        return out;
+    }
+    let options = options();
+    let mut target = false;
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--") => {
+                let rest = words.by_ref().map(|word| Given::Positional(lossy(word)));
+                out.given.extend(rest);
+            }
+            Some(text) if text.starts_with("--") => {
+                let (name, value) = match text[2..].split_once('=') {
+                    Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                    None => (text[2..].to_owned(), None),
+                };
+                match options.iter().find(|option| is_long(option, &name)) {
+                    Some(option) => {
+                        let takes = takes_value(option) && value.is_none();
+                        out.own.push(word);
+                        if takes {
+                            out.own.extend(words.next());
+                        }
+                    }
+                    None => out.given.push(named(name, value, &mut words)),
+                }
+            }
+            Some(text) if text.starts_with('-') && text.len() > 1 => {
+                let takes = value_follows(&options, &text[1..]);
+                out.own.push(word);
+                if takes {
+                    out.own.extend(words.next());
+                }
+            }
+            _ if !target => {
+                target = true;
+                out.own.push(word);
+            }
+            _ => out.given.push(Given::Positional(lossy(word))),
+        }
+    }
+    out
+}
+
+/// The long names of the options of `ralph run`.
+pub fn long_names() -> Vec<String> {
+    options().iter().filter_map(|option| option.get_long().map(str::to_owned)).collect()
+}
+
+/// Those of `ralph run`, help included.
+fn options() -> Vec<Arg> {
+    let mut command = crate::args::command();
+    command.build();
+    let run = command.find_subcommand("run");
+    run.map(|run| run.get_arguments().filter(|arg| !arg.is_positional()).cloned().collect())
+        .unwrap_or_default()
+}
+
+fn is_long(option: &Arg, name: &str) -> bool {
+    option.get_long() == Some(name) || option.get_all_aliases().is_some_and(|all| all.contains(&name))
+}
+
+fn takes_value(option: &Arg) -> bool {
+    option.get_action().takes_values()
+}
+
+/// Whether the value of the last of these short options is the next word.
+fn value_follows(options: &[Arg], cluster: &str) -> bool {
+    let mut letters = cluster.chars();
+    while let Some(letter) = letters.next() {
+        let option = options.iter().find(|option| option.get_short() == Some(letter));
+        if option.is_some_and(takes_value) {
+            return letters.as_str().is_empty();
+        }
+    }
+    false
+}
+
+/// A value that looks like an option is more likely one that was forgotten.
+fn named(name: String, value: Option<String>, words: &mut Peekable<impl Iterator<Item = OsString>>) -> Given {
+    let is_value = |next: &OsString| !next.as_encoded_bytes().starts_with(b"--");
+    let value = value.or_else(|| words.next_if(is_value).map(lossy));
+    Given::Named { name, value }
+}
+
+fn lossy(word: OsString) -> String {
+    word.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(line: &str) -> (String, String) {
+        let words = ["ralph"].into_iter().chain(line.split(' ')).map(OsString::from);
+        let Split { own, given } = split(words);
+        let own: Vec<String> = own.into_iter().skip(1).map(lossy).collect();
+        let given: Vec<String> = given
+            .into_iter()
+            .map(|one| match one {
+                Given::Positional(value) => value,
+                Given::Named { name, value } => format!("{name}:{}", value.unwrap_or("?".to_owned())),
+            })
+            .collect();
+        (own.join(" "), given.join(" "))
+    }
+
+    fn pair(own: &str, given: &str) -> (String, String) {
+        (own.to_owned(), given.to_owned())
+    }
+
+    #[test]
+    fn case_28_only_the_first_word_is_the_target() {
+        assert_eq!(parts("run r A B"), pair("run r", "A B"));
+        assert_eq!(parts("run -n 2 r A -d 1 B"), pair("run -n 2 r -d 1", "A B"));
+        assert_eq!(parts("run -n2 -qv r --json"), pair("run -n2 -qv r --json", ""));
+        assert_eq!(parts("run -p -x r A"), pair("run -p -x r", "A"));
+        assert_eq!(parts("check r A --b"), pair("check r A --b", ""));
+        assert_eq!(parts("run"), pair("run", ""));
+    }
+
+    #[test]
+    fn case_29_options_that_ralph_does_not_have_are_for_the_ralph() {
+        assert_eq!(parts("run r --b perf ./p"), pair("run r", "b:perf ./p"));
+        assert_eq!(
+            parts("run r --a=1=2 --max-iterations=3 --set a=b"),
+            pair("run r --max-iterations=3 --set a=b", "a:1=2")
+        );
+        assert_eq!(parts("run r --a --b"), pair("run r", "a:? b:?"));
+        assert_eq!(parts("run r --a -5 --help"), pair("run r --help", "a:-5"));
+        assert_eq!(parts("run r -z"), pair("run r -z", ""), "clap says what is wrong with it");
+    }
+
+    #[test]
+    fn case_31_everything_behind_two_dashes_is_for_the_ralph() {
+        assert_eq!(parts("run r -- --verbose ./src -n 3"), pair("run r", "--verbose ./src -n 3"));
+        assert_eq!(parts("run -- A"), pair("run", "A"));
+        assert_eq!(parts("run r -- A -- B"), pair("run r", "A -- B"));
+    }
+}

@@ -1,0 +1,81 @@
+//! Cases 12 to 19: the body.
+
+use super::*;
+
+#[test]
+fn case_12_comments_are_removed_before_placeholders_are_resolved() {
+    let ralph = Ralph::new();
+    let body = "a <!-- {{ commands.c }} -->b\n<!--\nnote\n-->\n```\n<!-- kept -->\n```\n~~~\n<!-- kept -->\n~~~\n{{ commands.c }}";
+    let settings = "commands: [{name: c, run: echo '<!-- printed -->'}]";
+    let prompt = ralph.write(settings, body).prompt(&[]);
+    assert_eq!(prompt, "a b\n\n```\n<!-- kept -->\n```\n~~~\n<!-- kept -->\n~~~\n<!-- printed -->\n");
+}
+
+#[test]
+fn case_13_markers_of_ralph_stay() {
+    let ralph = Ralph::new();
+    let body = "Nothing to do? Print\n<!-- ralph:state idle -->\n<!-- note -->\nand stop.";
+    assert_eq!(
+        ralph.write("", body).prompt(&[]),
+        "Nothing to do? Print\n<!-- ralph:state idle -->\n\nand stop."
+    );
+}
+
+#[test]
+fn case_14_placeholders() {
+    let ralph = Ralph::new();
+    let body = "{{ralph.name}} {{ ralph.iteration }}/{{ ralph.max_iterations }} [{{\n args.x }}{{ commands.x }}{{ ralph.x }}] {{ other }} {{ x.y }}";
+    ralph.write("", body).run(&["-n", "2"]).expect(3);
+    assert_eq!(ralph.world.read("prompt-1.txt"), "r 1/2 [] {{ other }} {{ x.y }}");
+    assert_eq!(ralph.world.read("prompt-2.txt"), "r 2/2 [] {{ other }} {{ x.y }}");
+    let ralph = Ralph::of("save-prompt prompt-%i.txt\nsay <ralph>COMPLETE</ralph>");
+    ralph.write("event_loop: {max_iterations: none}", "[{{ ralph.max_iterations }}]").run(&[]).expect(0);
+    assert_eq!(ralph.world.read("prompt-1.txt"), "[]");
+}
+
+#[test]
+fn case_15_text_that_was_put_in_is_not_expanded_again() {
+    let ralph = Ralph::new();
+    let settings = "args: [a]\ncommands:\n  - name: c\n    run: printf %s '{{ ralph.name }}{{ commands.c }}'";
+    let prompt =
+        ralph.write(settings, "{{ args.a }}|{{ commands.c }}").prompt(&["{{ ralph.name }}{{ commands.c }}"]);
+    assert_eq!(prompt, "{{ ralph.name }}{{ commands.c }}|{{ ralph.name }}{{ commands.c }}");
+}
+
+#[test]
+fn case_16_placeholders_count_in_fences() {
+    let ralph = Ralph::new();
+    assert_eq!(ralph.write("", "```\n{{ ralph.name }}\n```").prompt(&[]), "```\nr\n```");
+}
+
+#[test]
+fn case_17_output_keeps_its_final_newline() {
+    let ralph = Ralph::new();
+    let settings = "commands: [{name: c, run: printf 'x \\n\\n'}]";
+    assert_eq!(ralph.write(settings, "[{{ commands.c }}]").prompt(&[]), "[x \n\n]");
+    assert_eq!(ralph.write(settings, "{{ commands.c }}").prompt(&[]), "x \n\n", "also at the end");
+}
+
+#[test]
+fn case_18_the_body_is_read_again_and_the_settings_are_not() {
+    let ralph = Ralph::of("save-prompt prompt-%i.txt\non 1: sh cp next.md r/RALPH.md");
+    ralph.world.write("next.md", "---\nagent: nobody\ncredit: true\n---\nSecond {{ ralph.iteration }}");
+    ralph.write("", "First").run(&["-n", "2"]).expect(3);
+    assert_eq!(ralph.world.read("prompt-1.txt"), "First");
+    assert_eq!(ralph.world.read("prompt-2.txt"), "Second 2");
+}
+
+#[test]
+fn case_19_a_file_that_goes_away_stops_the_run_as_failed() {
+    let ralph = Ralph::of("sh rm r/RALPH.md");
+    let done = ralph.write("", "Hello").run(&["-n", "3"]).expect(1);
+    assert!(
+        done.stdout.contains("can not read the prompt") && done.stdout.contains("RALPH.md"),
+        "{}",
+        done.stdout
+    );
+    assert_eq!(ralph.world.stopped(), ("error".to_owned(), 1));
+    let ralph = Ralph::of("sh printf 'ab\\n\\377' > r/RALPH.md");
+    let done = ralph.write("", "Hello").run(&["-n", "3"]).expect(1);
+    assert!(done.stdout.contains("is not UTF-8 at line 2,"), "{}", done.stdout);
+}

@@ -1,0 +1,83 @@
+//! Cases 32 to 36: the loop.
+
+use super::*;
+
+#[test]
+fn case_32_a_failure_is_told_and_the_loop_goes_on() {
+    let ralph = Ralph::of("append runs.txt\non 1: exit 7\non 2: kill-self 9");
+    let done = ralph.write("", "x").run(&[&["-n", "3"], &NO_BACKOFF[..]].concat()).expect(3);
+    assert_eq!(ralph.world.read("runs.txt").lines().count(), 3);
+    assert!(done.stdout.contains("exit code 7") && done.stdout.contains("SIGKILL"), "{}", done.stdout);
+    assert_eq!(ralph.world.events().fields("iteration.finished", "outcome"), ["failed", "failed", "ok"]);
+}
+
+#[test]
+fn case_33_a_run_whose_last_iterations_failed_does_not_end_well() {
+    let ralph = Ralph::of("exit 1");
+    ralph.write("", "x").run(&[&["-n", "2"], &NO_BACKOFF[..]].concat()).expect(3);
+    let ralph = Ralph::of("exit 1");
+    ralph.write("", "x").run(&[&["-n", "9"], &NO_BACKOFF[..]].concat()).expect(1);
+    assert_eq!(ralph.world.stopped().0, "consecutive_failures");
+}
+
+#[test]
+fn case_34_stop_on_error() {
+    let ralph = Ralph::of("append runs.txt\non 2: exit 5");
+    let done = ralph.write("", "x").run(&["-n", "5", "-s"]).expect(1);
+    assert_eq!(ralph.world.read("runs.txt").lines().count(), 2);
+    assert!(done.stdout.contains("exit code 5"), "{}", done.stdout);
+    assert_eq!(ralph.world.stopped().0, "stop_on_error");
+}
+
+#[test]
+fn case_35_a_delay_stands_between_iterations() {
+    let ralph = Ralph::new();
+    ralph.write("", "x").run(&["-n", "3", "-d", "0.05"]).expect(3);
+    let events = ralph.world.events();
+    assert_eq!(events.fields("delay.started", "wait_ms"), [json!(50), json!(50)]);
+    assert_eq!(events.kinds().last(), Some(&"run.stopped"));
+    let ralph = Ralph::new();
+    ralph.write("", "x");
+    for bad in [
+        ["-n", "0"],
+        ["-n", "-1"],
+        ["-d", "-1"],
+        ["-d", "inf"],
+        ["-d", "nan"],
+        ["-t", "0"],
+        ["-t", "-1"],
+        ["-t", "inf"],
+    ] {
+        ralph.refuses(&bad, &["error"]);
+    }
+}
+
+#[test]
+fn case_36_a_target_is_a_folder_a_file_or_an_installed_name() {
+    let ralph = Ralph::new();
+    ralph.write("", "{{ ralph.name }}");
+    let world = &ralph.world;
+    let prompt = |args: &[&str]| {
+        world.ralph([&["run", "-n", "1"], args].concat()).expect(3);
+        world.read("prompt-1.txt")
+    };
+    assert_eq!(prompt(&["r"]), "r");
+    assert_eq!(prompt(&["./r/"]), "r");
+    assert_eq!(prompt(&["r/RALPH.md"]), "r");
+    let text = world.read("r/RALPH.md");
+    for folder in
+        ["work/.agents/ralphs/installed", "home/.agents/ralphs/installed", "home/.agents/ralphs/at-home"]
+    {
+        std::fs::create_dir_all(world.path(folder)).expect("a folder");
+        let text = text.replace("{{ ralph.name }}", &format!("{{{{ ralph.name }}}} in {}", &folder[..4]));
+        std::fs::write(world.path(folder).join("RALPH.md"), text).expect("write");
+    }
+    assert_eq!(prompt(&["installed"]), "installed in work");
+    assert_eq!(prompt(&["at-home"]), "at-home in home");
+    let mut here = world.command(RALPH);
+    here.args(["run", ".", "-n", "1"]).current_dir(world.work("r"));
+    world.spawn(here).wait().expect(3);
+    assert_eq!(world.read("r/prompt-1.txt"), "r");
+    let missing = world.ralph(["run", "instaled", "-n", "1"]).expect(2);
+    assert!(missing.stderr.contains("did you mean `installed`?"), "{}", missing.stderr);
+}
