@@ -13,14 +13,23 @@ pub struct Lab {
 impl Lab {
     /// Builds `ralph` and makes the folder. It is outside the repository, whose `.gitignore` would count in it.
     pub fn new(name: &str) -> Result<Lab> {
+        Lab::built(name, &["--release"], "release")
+    }
+
+    /// With the build that tests use, where speed does not matter.
+    pub fn debug(name: &str) -> Result<Lab> {
+        Lab::built(name, &[], "debug")
+    }
+
+    fn built(name: &str, how: &[&str], profile: &str) -> Result<Lab> {
         let root = repo::root();
         let mut build = repo::cargo(&root);
-        build.args(["build", "--quiet", "--release", "--bin", "ralph"]);
+        build.args(["build", "--quiet", "--bin", "ralph"]).args(how);
         let status = build.status().map_err(|error| format!("cannot start cargo: {error}"))?;
         if !status.success() {
             return Err("ralph does not build".into());
         }
-        let built = target(&root)?.join("release/ralph");
+        let built = target(&root)?.join(profile).join("ralph");
         let dir = std::env::temp_dir().join(format!("ralph-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         // A copy: a build in the meantime must not change what is measured.
@@ -105,6 +114,19 @@ pub fn only_run(state: &Path) -> Result<PathBuf> {
         [run] => Ok(run.clone()),
         others => Err(format!("{} has {} runs, not one", runs.display(), others.len())),
     }
+}
+
+/// The living processes of which this is true, with their command lines. The dead have no environment and no folder.
+pub fn living(mine: impl Fn(&Path) -> bool) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
+    pids.map(|entry| entry.path()).filter(|process| mine(process)).map(|process| named(&process)).collect()
+}
+
+fn named(process: &Path) -> String {
+    let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+    let words = String::from_utf8_lossy(&line).replace('\0', " ");
+    format!("{} `{}`", process.file_name().unwrap_or_default().to_string_lossy(), words.trim())
 }
 
 /// A number of `/proc/PID/status`, in KiB, while the process lives.

@@ -1,5 +1,6 @@
 //! Chores of the workspace: `cargo xtask TASK`. This file only dispatches; each task is one file.
 
+mod agents;
 mod bench;
 mod generate;
 mod lab;
@@ -30,6 +31,11 @@ const TASKS: &[Task] = &[
         name: "torture",
         summary: "Kill the real program at random moments, and count what is left.",
         run: torture::run,
+    },
+    Task {
+        name: "agents",
+        summary: "Run the real agent CLIs against a scripted model, end to end.",
+        run: agents::run,
     },
     Task { name: "sim", summary: "Simulate a million crashes of the engine.", run: sim::run },
     Task { name: "help", summary: "List the tasks.", run: help },

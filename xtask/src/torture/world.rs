@@ -2,7 +2,7 @@
 
 use super::Tally;
 use crate::Result;
-use crate::lab::{Lab, empty};
+use crate::lab::{Lab, empty, living};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -192,22 +192,13 @@ pub fn wait_until<T>(patience: Duration, mut ask: impl FnMut() -> Result<Option<
     }
 }
 
-/// The living processes of a session, by what they inherited. The dead have no environment.
+/// The living processes of a session, by what they inherited.
 pub fn alive(session: &str) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let mine = format!("{TOKEN}={session}");
-    let pids = entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
-    let found = pids.filter(|entry| {
-        let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+    living(|process| {
+        let environ = std::fs::read(process.join("environ")).unwrap_or_default();
         environ.split(|byte| *byte == 0).any(|pair| pair == mine.as_bytes())
-    });
-    found.map(|entry| named(&entry.path())).collect()
-}
-
-fn named(process: &Path) -> String {
-    let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
-    let words = String::from_utf8_lossy(&line).replace('\0', " ");
-    format!("{} `{}`", process.file_name().unwrap_or_default().to_string_lossy(), words.trim())
+    })
 }
 
 #[cfg(test)]
