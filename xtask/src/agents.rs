@@ -39,10 +39,9 @@ struct Asked {
 pub fn run(args: &[String]) -> Result<()> {
     let asked = asked(args)?;
     if asked.quick
-        && !asked.clis.iter().all(|cli| install::is_cached(cli))
-        && let Some(why) = install::out_of_reach()
+        && let Some(why) = install::impossible(&asked.clis)
     {
-        println!("agents: not run, npm is out of reach: {why}");
+        println!("agents: not run: {why}");
         return Ok(());
     }
     let mut installed = BTreeMap::new();

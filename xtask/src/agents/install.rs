@@ -27,14 +27,18 @@ pub fn cache() -> Result<PathBuf> {
     Ok(base.ok_or("neither XDG_CACHE_HOME nor HOME is set")?.join("ralph/agents"))
 }
 
-/// Why nothing can be fetched; nothing if npm answers.
-pub fn out_of_reach() -> Option<String> {
-    let mut npm = Command::new("npm");
-    npm.args(["ping", "--loglevel=error", "--fetch-retries=0"]);
-    bounded(&mut npm, PING).err()
+/// Why these CLIs can not be had on this machine now; nothing if they can.
+pub fn impossible(clis: &[&Cli]) -> Option<String> {
+    let asked = |program: &str, args: &[&str]| bounded(Command::new(program).args(args), PING).err();
+    let node = asked("node", &["--version"]).map(|why| format!("there is no node: {why}"));
+    node.or_else(|| {
+        let npm = || asked("npm", &["ping", "--loglevel=error", "--fetch-retries=0"]);
+        let missing = !clis.iter().all(|cli| is_cached(cli));
+        missing.then(npm).flatten().map(|why| format!("npm is out of reach: {why}"))
+    })
 }
 
-pub fn is_cached(cli: &Cli) -> bool {
+fn is_cached(cli: &Cli) -> bool {
     let ready = |name, version| cache().is_ok_and(|cache| folder(&cache, name, version).is_dir());
     ready(cli.name, cli.version) && (!cli.needs_node || ready(NODE.0, NODE.1))
 }
@@ -103,11 +107,12 @@ fn bounded(command: &mut Command, most: Duration) -> Result<()> {
     let said = std::thread::spawn(move || said.map(std::io::read_to_string).transpose());
     let ended = wait(&mut child, most)?;
     let said = said.join().ok().and_then(std::result::Result::ok).flatten().unwrap_or_default();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
+    // npm warns first, and ends with where its log is.
+    let line = said.lines().find(|line| line.contains("error")).or_else(|| said.lines().last());
     match ended {
         None => Err(format!("`{program}` did not end within {} s", most.as_secs())),
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("`{program}` failed ({status}): {last}")),
+        Some(status) => Err(format!("`{program}` failed ({status}): {}", line.unwrap_or_default().trim())),
     }
 }
 
@@ -139,8 +144,10 @@ mod tests {
     #[test]
     fn a_command_that_fails_or_hangs_says_so() {
         assert_eq!(bounded(&mut sh("exit 0"), PING), Ok(()));
-        let why = bounded(&mut sh("echo first >&2; echo no network >&2; exit 3"), PING).unwrap_err();
-        assert!(why.contains("exit status: 3") && why.ends_with("no network"), "{why}");
+        let why = |script: &str| bounded(&mut sh(script), PING).unwrap_err();
+        let failed = why("echo careful >&2; echo npm error no network >&2; echo log >&2; exit 3");
+        assert!(failed.contains("exit status: 3") && failed.ends_with("npm error no network"), "{failed}");
+        assert!(why("echo a >&2; echo b >&2; exit 1").ends_with(": b"));
         let why = bounded(&mut sh("exec sleep 60"), Duration::ZERO).unwrap_err();
         assert!(why.contains("did not end within 0 s"), "{why}");
         assert!(bounded(&mut Command::new("no-such-npm"), PING).unwrap_err().contains("does not start"));
