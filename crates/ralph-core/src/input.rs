@@ -1,8 +1,8 @@
 //! What comes into the engine: a person or the API asks (Command), the shell saw something (Report).
 
 use crate::event::{
-    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, Guidance, RunResumed,
-    RunStarted, StopRequest, TimerId, ToolCalled, ToolFinished, UsageUpdated,
+    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, Guidance, HatReset,
+    RunResumed, RunStarted, StopRequest, TimerId, ToolCalled, ToolFinished, TopicEmitted, UsageUpdated,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,7 @@ pub enum Command {
         now: bool,
     },
     AddGuidance(Guidance),
+    ResetHat(HatReset),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,7 @@ pub enum Report {
     UsageUpdated(UsageUpdated),
     AgentFellSilent(AgentSilent),
     AgentExited(Box<AgentExited>),
+    TopicEmitted(TopicEmitted),
     TimerFired(TimerId),
     JournalFailed { message: String },
 }

@@ -11,6 +11,7 @@ pub mod engine;
 pub mod event;
 pub mod failure;
 pub mod guard;
+pub mod hat;
 pub mod ids;
 pub mod input;
 pub mod marker;

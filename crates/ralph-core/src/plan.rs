@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hat::HatsPlan;
 use crate::time::millis;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,9 @@ pub struct Plan {
     /// Also write what each iteration printed into this folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
+    /// The roles, where there is more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hats: Option<Box<HatsPlan>>,
 }
 
 impl Plan {
@@ -66,6 +70,7 @@ impl Plan {
             once: false,
             kill_leftovers: true,
             log_dir: None,
+            hats: None,
         }
     }
 }
@@ -318,6 +323,14 @@ impl Backoff {
 }
 
 impl Task {
+    /// What is known of it without reading a file.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Task::Text(text) => Some(text),
+            Task::File(_) | Task::RalphMd(_) => None,
+        }
+    }
+
     /// Whether ralph adds its own rules around the text.
     pub fn gets_rules(&self) -> bool {
         !matches!(self, Task::RalphMd(_))

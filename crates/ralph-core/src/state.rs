@@ -7,6 +7,7 @@ use crate::event::{
     IterationStarted, KillCause, LimitHit, RunResumed, RunStopped, StopRequest, UsageUpdated,
 };
 use crate::failure::FailureClass;
+use crate::hat::Bus;
 use crate::ids::{IterationNumber, RunId};
 use crate::plan::Plan;
 use crate::time::Timestamp;
@@ -44,6 +45,9 @@ pub struct RunState {
     pub usage: Usage,
     /// Money known to be spent, without the attempt that is running. `None` until an agent reports any.
     pub cost_usd: Option<f64>,
+
+    /// The hats and what they have to say to each other, where there are hats.
+    pub bus: Option<Bus>,
 
     /// Guidance that no finished iteration has carried yet.
     pub guidance: Vec<String>,
@@ -138,6 +142,7 @@ impl RunState {
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
             cost_usd: None,
+            bus: first_bus(&started.plan),
             guidance: Vec::new(),
             stop_request: None,
             pause_requested: false,
@@ -147,6 +152,7 @@ impl RunState {
 
     pub fn apply(&mut self, event: &Event, at: Timestamp) {
         self.events = self.events.saturating_add(1);
+        self.bus.iter_mut().for_each(|bus| bus.apply(event));
         match event {
             Event::RunResumed(resumed) => self.apply_resumed(resumed, at),
             Event::StopRequested(request) => self.stop_request = Some(request.clone()),
@@ -187,22 +193,11 @@ impl RunState {
                 self.phase = Phase::Stopped;
                 self.stopped = Some(stopped.clone());
             }
-            Event::RunStarted(_)
-            | Event::CommandFinished(_)
-            | Event::AgentSpawned(_)
-            | Event::AgentText(_)
-            | Event::ToolCalled(_)
-            | Event::ToolFinished(_)
-            | Event::AgentRetrying(_)
-            | Event::AgentSilent(_)
-            | Event::AgentExited(_)
-            | Event::TimerFired(_)
-            | Event::JournalFailed { .. }
-            | Event::GuidanceDelivered { .. }
-            | Event::CompletionClaimed { .. } => {}
+            // What the others tell changes nothing here, or a part of the state looks after it itself.
+            _ => {}
         }
-        // Guidance for a stopped run does not make it one that was at work until then.
-        if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_))) {
+        // What is said to a stopped run does not make it one that was at work until then.
+        if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_) | Event::HatReset(_))) {
             self.last_at = self.last_at.max(at);
         }
         if let (Phase::Running(running), false) = (&mut self.phase, matches!(event, Event::RunResumed(_))) {
@@ -221,6 +216,7 @@ impl RunState {
             // A person wants it to go on: what it stopped for has been dealt with.
             self.unjudged = None;
             (self.patience.limited_until, self.patience.outage) = (None, false);
+            self.bus.iter_mut().for_each(Bus::resumed_after_stop);
         }
         if matches!(self.phase, Phase::Paused | Phase::Stopped) {
             self.phase = Phase::Ready;
@@ -358,4 +354,10 @@ impl RunState {
             (before, running) => Some(before.unwrap_or(0.0) + running.unwrap_or(0.0)),
         }
     }
+}
+
+/// A bus on which nothing but the start is due.
+fn first_bus(plan: &Plan) -> Option<Bus> {
+    let hats = plan.hats.as_deref()?;
+    Some(Bus::new(hats, plan.task.text().or(hats.task.as_deref()).unwrap_or_default()))
 }

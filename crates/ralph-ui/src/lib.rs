@@ -17,6 +17,7 @@ pub mod status;
 mod story;
 mod text;
 mod thread;
+mod topics;
 mod words;
 
 use jiff::tz::TimeZone;

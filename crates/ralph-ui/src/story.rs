@@ -89,6 +89,9 @@ impl Story {
             Event::AgentExited(exited) => {
                 words::leftovers(exited).map(|text| paint.dim(&text)).into_iter().collect()
             }
+            Event::TopicRejected(_) | Event::HatExhausted(_) | Event::HatReset(_) => {
+                notice(&crate::topics::notice(&record.event))
+            }
             Event::JournalFailed { message } => {
                 let text = format!("the journal can not be written: {}", words::foreign(message));
                 vec![paint.paint(Tone::Bad, &text)]

@@ -15,6 +15,7 @@ use crate::Style;
 use crate::format::{clock_from, count, duration, guard_name, money, thousands};
 use crate::paint::{Paint, Tone};
 use crate::text::{command, fit};
+use crate::topics;
 
 /// A foreign text inside a line is cut to this many columns.
 const QUOTED: usize = 160;
@@ -51,6 +52,7 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
     if let Some(error) = finished.error.as_deref().filter(|_| finished.outcome != Outcome::TimedOut) {
         rest.push_str(&format!(": {}", foreign(error)));
     }
+    rest.push_str(&topics::published(finished));
     if let Some(files) = finished.files_changed {
         rest.push_str(&format!(", {} changed", count(files, "file", "files")));
     }
@@ -63,7 +65,11 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
     if finished.blocked.is_some() {
         rest.push_str(", says it is blocked");
     }
-    Phrase { tone: Tone::of_outcome(finished.outcome), head: outcome(finished.outcome).to_owned(), rest }
+    Phrase {
+        tone: Tone::of_outcome(finished.outcome),
+        head: topics::head(finished, outcome(finished.outcome)),
+        rest,
+    }
 }
 
 fn outcome(outcome: Outcome) -> &'static str {
@@ -178,6 +184,10 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
             Some(*iteration)
         }
         Event::AgentKilled(e) => Some(e.iteration),
+        Event::TopicEmitted(e) => Some(e.iteration),
+        Event::TopicRejected(e) => Some(e.iteration),
+        Event::TopicPublished(e) => e.iteration,
+        Event::HatActivated(e) => Some(e.iteration),
         Event::IterationFinished(e) => Some(e.iteration),
         Event::IterationInterrupted(e) => Some(e.iteration),
         _ => None,
@@ -221,9 +231,15 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             TimerSlot::Wait => "the wait is over".to_owned(),
             TimerSlot::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
         },
+        Event::TopicEmitted(_)
+        | Event::HatReset(_)
+        | Event::TopicRejected(_)
+        | Event::TopicPublished(_)
+        | Event::HatActivated(_)
+        | Event::HatExhausted(_) => topics::details(event),
         Event::JournalFailed { message } => foreign(message),
         Event::IterationStarted(e) => match e.attempt {
-            0 | 1 => String::new(),
+            0 | 1 => e.hat.as_deref().map(clean).unwrap_or_default(),
             n => format!("attempt {n}"),
         },
         Event::GuidanceDelivered { count: n, .. } => count(*n, "message", "messages"),

@@ -23,6 +23,7 @@ impl Turn<'_> {
     /// Decides from the state alone what comes next. This is the one order in which everything is asked.
     pub(super) fn decide(&mut self) {
         let steps: &[fn(&mut Self) -> Flow] = &[
+            Self::publish_due,
             Self::heed_blocked,
             Self::heed_claim,
             Self::heed_single_pass,
@@ -30,6 +31,7 @@ impl Turn<'_> {
             Self::heed_stop_request,
             Self::heed_limits,
             Self::heed_pause,
+            Self::hear_bus,
             Self::wait_if_due,
             Self::start_next,
         ];
@@ -188,7 +190,10 @@ impl Turn<'_> {
         let iteration = self.state().next_iteration();
         let attempt = self.state().attempts.saturating_add(1);
         let agent = self.state().patience.agent;
-        self.emit(Event::IterationStarted(IterationStarted { iteration, attempt, agent }));
+        let turn = self.next_hat();
+        let hat = turn.as_ref().map(|turn| turn.hat.clone());
+        self.emit(Event::IterationStarted(IterationStarted { iteration, attempt, agent, hat }));
+        turn.into_iter().for_each(|turn| self.tell_activation(turn));
         let Some(epoch) = self.state().running().map(|running| running.epoch) else { return };
         let guidance = self.state().guidance.clone();
         if !guidance.is_empty() {

@@ -117,6 +117,9 @@ impl Turn<'_> {
         let blocked = exited.blocked.clone().filter(|_| ok);
         let claims_complete = ok && exited.claims_complete && blocked.is_none();
         let iteration = exited.iteration;
+        if ok {
+            self.check_said(exited);
+        }
         if claims_complete {
             self.emit(Event::CompletionClaimed { iteration });
         }
@@ -136,6 +139,9 @@ impl Turn<'_> {
             claims_complete,
             blocked,
             class: exited.failure.as_ref().filter(|_| !ok).map(|failure| failure.class),
+            hat: self.wearing(),
+            activation: self.activation(ok),
+            publishes: self.staged_topics(ok),
         }));
         self.decide();
     }

@@ -5,6 +5,7 @@
 //! and after a crash that lost the records behind the last finished iteration.
 
 mod between;
+mod hats;
 mod iteration;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use crate::event::{
     TimerSlot,
 };
 use crate::guard::{Asked, Guards, Scope};
+use crate::hat::Routes;
 use crate::input::{Command, Input, Report};
 use crate::state::{Phase, RunState};
 use crate::stop::{StopKind, StopReason};
@@ -30,6 +32,7 @@ pub const EXIT_GRACE: Duration = Duration::from_secs(1);
 pub struct Engine {
     state: RunState,
     guards: Guards,
+    routes: Routes,
 }
 
 impl Engine {
@@ -40,7 +43,7 @@ impl Engine {
         let Some(state) = RunState::first(&event, now) else {
             unreachable!("the event above is the first one")
         };
-        let mut engine = Engine { state, guards: Guards::of(&plan) };
+        let mut engine = Engine { state, guards: Guards::of(&plan), routes: Routes::of(&plan) };
         let mut turn =
             Turn { engine: &mut engine, now, step: Step { events: vec![event], effects: Vec::new() } };
         turn.start_session_alarms();
@@ -51,8 +54,8 @@ impl Engine {
 
     /// Goes on from a state that was rebuilt from a journal. The first input is `ResumeRun`.
     pub fn from_state(state: RunState) -> Engine {
-        let guards = Guards::of(&state.plan);
-        Engine { state, guards }
+        let (guards, routes) = (Guards::of(&state.plan), Routes::of(&state.plan));
+        Engine { state, guards, routes }
     }
 
     pub fn state(&self) -> &RunState {
@@ -104,8 +107,10 @@ impl Turn<'_> {
         }
         if self.state().phase == Phase::Stopped {
             // Guidance for a run that has stopped waits for its resume; anything else comes too late.
-            if let Command::AddGuidance(guidance) = command {
-                self.emit(Event::GuidanceAdded(guidance));
+            match command {
+                Command::AddGuidance(guidance) => self.emit(Event::GuidanceAdded(guidance)),
+                Command::ResetHat(reset) => self.reset_hat(reset),
+                _ => {}
             }
             return;
         }
@@ -114,6 +119,7 @@ impl Turn<'_> {
             Command::StopRun(request) => self.stop_requested(request),
             Command::PauseRun => self.pause(),
             Command::UnpauseRun { now } => self.unpause(now),
+            Command::ResetHat(reset) => self.reset_hat(reset),
             Command::AddGuidance(guidance) => {
                 self.emit(Event::GuidanceAdded(guidance));
                 // A person who speaks is not kept waiting.
@@ -162,6 +168,7 @@ impl Turn<'_> {
                 self.kill(cause, GRACE);
             }
             Report::AgentExited(e) if self.is_current(e.iteration.0, e.attempt) => self.agent_exited(*e),
+            Report::TopicEmitted(e) if self.is_current(e.iteration.0, e.attempt) => self.topic_emitted(e),
             Report::TimerFired(timer) => self.timer_fired(timer),
             Report::JournalFailed { message } => self.journal_failed(message),
             // About an attempt that is over: it changes nothing.
@@ -173,7 +180,8 @@ impl Turn<'_> {
             | Report::AgentRetried(_)
             | Report::UsageUpdated(_)
             | Report::AgentFellSilent(_)
-            | Report::AgentExited(_) => {}
+            | Report::AgentExited(_)
+            | Report::TopicEmitted(_) => {}
         }
     }
 

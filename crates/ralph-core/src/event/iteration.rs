@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::FailureClass;
+use crate::hat::Topic;
 use crate::ids::IterationNumber;
 use crate::time::millis;
 use crate::usage::Usage;
@@ -16,6 +17,9 @@ pub struct IterationStarted {
     /// Which of the agents: 0 is the first, the others are its fallbacks.
     #[serde(default, skip_serializing_if = "is_first")]
     pub agent: usize,
+    /// The hat it wears, where there are hats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hat: Option<String>,
 }
 
 fn is_first(agent: &usize) -> bool {
@@ -62,6 +66,14 @@ pub struct IterationFinished {
     /// What the failure is, where the agent's output tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<FailureClass>,
+    /// The hat it wore, where there are hats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hat: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
+    /// What it publishes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub publishes: Vec<Topic>,
 }
 
 impl IterationFinished {
@@ -80,8 +92,20 @@ impl IterationFinished {
             claims_complete: false,
             blocked: None,
             class: None,
+            hat: None,
+            activation: None,
+            publishes: Vec::new(),
         }
     }
+}
+
+/// How often a hat has been put on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activation {
+    pub number: u32,
+    /// Of how many, where there is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u32>,
 }
 
 /// An attempt that says nothing about the task: it was cut short from outside. The iteration is run again.

@@ -7,6 +7,7 @@ mod agent;
 mod command;
 mod iteration;
 mod run;
+mod topic;
 mod wait;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub use agent::*;
 pub use command::*;
 pub use iteration::*;
 pub use run::*;
+pub use topic::*;
 pub use wait::*;
 
 /// The version of the journal's format. Fields and types are only ever added; a breaking change raises it.
@@ -61,6 +63,10 @@ pub enum Event {
     AgentSilent(AgentSilent),
     #[serde(rename = "agent.exited")]
     AgentExited(Box<AgentExited>),
+    #[serde(rename = "topic.emitted")]
+    TopicEmitted(TopicEmitted),
+    #[serde(rename = "hat.reset")]
+    HatReset(HatReset),
     #[serde(rename = "timer.fired")]
     TimerFired(TimerId),
     #[serde(rename = "journal.failed")]
@@ -83,6 +89,14 @@ pub enum Event {
     AgentSwitched(AgentSwitched),
     #[serde(rename = "completion.claimed")]
     CompletionClaimed { iteration: IterationNumber },
+    #[serde(rename = "topic.rejected")]
+    TopicRejected(TopicRejected),
+    #[serde(rename = "topic.published")]
+    TopicPublished(TopicPublished),
+    #[serde(rename = "hat.activated")]
+    HatActivated(HatActivated),
+    #[serde(rename = "hat.exhausted")]
+    HatExhausted(HatExhausted),
     #[serde(rename = "delay.started")]
     DelayStarted(DelayStarted),
     #[serde(rename = "delay.ended")]
@@ -114,6 +128,8 @@ impl Event {
             Event::UsageUpdated(e) => Report::UsageUpdated(e.clone()).into(),
             Event::AgentSilent(e) => Report::AgentFellSilent(e.clone()).into(),
             Event::AgentExited(e) => Report::AgentExited(e.clone()).into(),
+            Event::TopicEmitted(e) => Report::TopicEmitted(e.clone()).into(),
+            Event::HatReset(e) => Command::ResetHat(e.clone()).into(),
             Event::TimerFired(e) => Report::TimerFired(e.clone()).into(),
             Event::JournalFailed { message } => Report::JournalFailed { message: message.clone() }.into(),
             Event::IterationStarted(_)
@@ -124,6 +140,10 @@ impl Event {
             | Event::LimitHit(_)
             | Event::AgentSwitched(_)
             | Event::CompletionClaimed { .. }
+            | Event::TopicRejected(_)
+            | Event::TopicPublished(_)
+            | Event::HatActivated(_)
+            | Event::HatExhausted(_)
             | Event::DelayStarted(_)
             | Event::DelayEnded { .. }
             | Event::RunPaused {}
@@ -139,6 +159,7 @@ impl Event {
             Event::RunStarted(_)
                 | Event::RunResumed(_)
                 | Event::GuidanceAdded(_)
+                | Event::HatReset(_)
                 | Event::IterationStarted(_)
                 | Event::IterationFinished(_)
                 | Event::IterationInterrupted(_)
@@ -175,6 +196,8 @@ impl Event {
             Event::UsageUpdated(_) => ("usage.updated", Input),
             Event::AgentSilent(_) => ("agent.silent", Input),
             Event::AgentExited(_) => ("agent.exited", Input),
+            Event::TopicEmitted(_) => ("topic.emitted", Input),
+            Event::HatReset(_) => ("hat.reset", Input),
             Event::TimerFired(_) => ("timer.fired", Input),
             Event::JournalFailed { .. } => ("journal.failed", Input),
             Event::IterationStarted(_) => ("iteration.started", Decision),
@@ -185,6 +208,10 @@ impl Event {
             Event::LimitHit(_) => ("limit.hit", Decision),
             Event::AgentSwitched(_) => ("agent.switched", Decision),
             Event::CompletionClaimed { .. } => ("completion.claimed", Decision),
+            Event::TopicRejected(_) => ("topic.rejected", Decision),
+            Event::TopicPublished(_) => ("topic.published", Decision),
+            Event::HatActivated(_) => ("hat.activated", Decision),
+            Event::HatExhausted(_) => ("hat.exhausted", Decision),
             Event::DelayStarted(_) => ("delay.started", Decision),
             Event::DelayEnded { .. } => ("delay.ended", Decision),
             Event::RunPaused {} => ("run.paused", Decision),

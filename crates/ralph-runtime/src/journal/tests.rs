@@ -18,7 +18,7 @@ fn at(n: u64) -> Timestamp {
 fn event(n: u64) -> Event {
     let iteration = IterationNumber(u32::try_from(n).unwrap_or(0));
     match n % 3 {
-        0 => Event::IterationStarted(IterationStarted { iteration, attempt: 1, agent: 0 }),
+        0 => Event::IterationStarted(IterationStarted { iteration, attempt: 1, agent: 0, hat: None }),
         1 => Event::AgentText(AgentText {
             iteration,
             attempt: 1,

@@ -269,7 +269,7 @@ impl Model {
     }
 
     fn started(&mut self, at: Timestamp, started: &IterationStarted) -> Check {
-        let IterationStarted { iteration, attempt, agent } = *started;
+        let IterationStarted { iteration, attempt, agent, .. } = *started;
         ensure!(iteration.0 > self.finished, "iteration {iteration} is run again though it is finished");
         ensure!(iteration.0 == self.finished + 1, "iteration {iteration} after {} finished", self.finished);
         ensure!(attempt == self.attempts + 1, "attempt {attempt} after {}", self.attempts);

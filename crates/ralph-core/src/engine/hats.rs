@@ -1,0 +1,130 @@
+//! Hats: who is put on next, and what is published between iterations.
+
+use super::Turn;
+use super::between::Flow;
+use crate::event::{Activation, AgentExited, Event, HatActivated, HatReset, TopicEmitted, TopicRejected};
+use crate::hat::{self, COORDINATOR, HatsPlan, MAX_PAYLOAD, Next, Refusal, Staged, Topic};
+use crate::state::Phase;
+
+impl Turn<'_> {
+    fn hats(&self) -> Option<&HatsPlan> {
+        self.state().plan.hats.as_deref()
+    }
+
+    fn next_on_bus(&self) -> Option<Next> {
+        Some(self.state().bus.as_ref()?.next(self.hats()?))
+    }
+
+    /// The agent asks to publish something. It is told at once if it may not.
+    pub(super) fn topic_emitted(&mut self, emitted: TopicEmitted) {
+        let size = emitted.payload.len();
+        let (Some(plan), Some(hat)) = (self.hats(), self.wearing()) else { return };
+        let mut verdict = plan.permit(&hat, &emitted.topic).map(drop);
+        if size > 2 * MAX_PAYLOAD {
+            let why = format!("a payload of {size} bytes is too long; put it into a file and name that");
+            verdict = Err(Refusal { why, may_publish: plan.may_publish(&hat) });
+        }
+        let (iteration, topic) = (emitted.iteration, emitted.topic.clone());
+        self.emit(Event::TopicEmitted(emitted));
+        if let Err(Refusal { why, may_publish }) = verdict {
+            self.emit(Event::TopicRejected(TopicRejected { iteration, hat, topic, why, may_publish }));
+        }
+    }
+
+    /// The same for what it said in its own text, of which it is told in the next prompt.
+    pub(super) fn check_said(&mut self, exited: &AgentExited) {
+        let (Some(_), Some(hat)) = (self.hats(), self.wearing()) else { return };
+        for published in &exited.published {
+            let Some(Err(refusal)) = self.hats().map(|plan| plan.permit(&hat, &published.topic)) else {
+                continue;
+            };
+            let (iteration, hat, topic) = (exited.iteration, hat.clone(), published.topic.clone());
+            let Refusal { why, may_publish } = refusal;
+            self.emit(Event::TopicRejected(TopicRejected { iteration, hat, topic, why, may_publish }));
+        }
+    }
+
+    pub(super) fn wearing(&self) -> Option<String> {
+        self.state().bus.as_ref()?.wearing().map(str::to_owned)
+    }
+
+    /// What the iteration that ends now publishes.
+    pub(super) fn staged_topics(&self, ok: bool) -> Vec<Topic> {
+        let staged = self.state().bus.iter().filter(|_| ok).flat_map(|bus| bus.staged());
+        staged.map(|staged| staged.topic.clone()).collect()
+    }
+
+    pub(super) fn reset_hat(&mut self, reset: HatReset) {
+        if self.state().bus.as_ref().is_some_and(|bus| bus.hat(&reset.hat).is_some()) {
+            self.emit(Event::HatReset(reset));
+        }
+    }
+
+    /// What the last iteration published becomes real before anything else is decided.
+    pub(super) fn publish_due(&mut self) -> Flow {
+        while let Some(staged) = self.state().bus.as_ref().and_then(|bus| bus.due().cloned()) {
+            self.publish(staged);
+        }
+        Flow::Next
+    }
+
+    fn publish(&mut self, staged: Staged) {
+        let state = self.state();
+        let last = Some(state.iterations_finished).filter(|n| *n > 0).map(crate::ids::IterationNumber);
+        let (Some(bus), Some(plan)) = (&state.bus, self.hats()) else { return };
+        let event = bus.publish(staged.of(last), plan, &self.engine.routes);
+        self.emit(Event::TopicPublished(event));
+    }
+
+    /// Goes on until the bus has found somebody to put on, or a reason to stop.
+    pub(super) fn hear_bus(&mut self) -> Flow {
+        loop {
+            match self.next_on_bus() {
+                None | Some(Next::Wear(_)) => return Flow::Next,
+                Some(Next::Publish(staged)) => self.publish(staged),
+                Some(Next::Exhaust(exhausted)) => self.emit(Event::HatExhausted(exhausted)),
+                Some(Next::Stop(reason)) => return self.stop_if(Some(reason)),
+            }
+        }
+    }
+
+    /// The hat of the iteration that is about to start.
+    pub(super) fn next_hat(&self) -> Option<hat::Turn> {
+        match self.next_on_bus()? {
+            Next::Wear(turn) => Some(turn),
+            Next::Publish(_) | Next::Exhaust(_) | Next::Stop(_) => None,
+        }
+    }
+
+    /// Which activation of this hat the one that is running, or about to start, is.
+    fn activation_of(&self, id: &str) -> Activation {
+        let bus = self.state().bus.as_ref();
+        let before = match id {
+            COORDINATOR => bus.map_or(0, |bus| bus.coordinator_turns()),
+            id => bus.and_then(|bus| bus.hat(id)).map_or(0, |hat| hat.activations),
+        };
+        let of = self.hats().and_then(|plan| plan.hat(id)).and_then(|hat| hat.max_activations);
+        Activation { number: before.saturating_add(1), of }
+    }
+
+    /// The same for the iteration that ends now. A failed one does not count.
+    pub(super) fn activation(&self, ok: bool) -> Option<Activation> {
+        self.wearing().filter(|_| ok).map(|hat| self.activation_of(&hat))
+    }
+
+    pub(super) fn tell_activation(&mut self, turn: hat::Turn) {
+        let Phase::Running(running) = &self.state().phase else { return };
+        let iteration = running.iteration;
+        let Some(bus) = &self.state().bus else { return };
+        let Activation { number, of } = self.activation_of(&turn.hat);
+        let event = HatActivated {
+            iteration,
+            activation: number,
+            of,
+            events: bus.letters(&turn.hat).iter().map(|letter| letter.id).collect(),
+            again: turn.again,
+            hat: turn.hat,
+        };
+        self.emit(Event::HatActivated(event));
+    }
+}

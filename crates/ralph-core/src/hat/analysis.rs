@@ -1,0 +1,235 @@
+//! What can be known about hats before anything runs: what nobody hears, what never happens, what never ends.
+
+use super::graph::{Edge, Graph, Kind, Source};
+use super::plan::{HatPlan, HatsPlan};
+use super::topic::Pattern;
+
+/// Something that will surprise, where it stands, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub kind: FindingKind,
+    pub place: FindingPlace,
+    pub message: String,
+    pub help: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindingKind {
+    UnhandledTopic,
+    UnpublishedTrigger,
+    ShadowedTrigger,
+    UnreachableHat,
+    UnboundedCycle,
+    CompletionUnreachable,
+    DuplicateSubscribers,
+}
+
+/// Where in the definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FindingPlace {
+    StartingEvent,
+    RequiredEvent(usize),
+    Hats,
+    Hat(String),
+    Trigger(String, usize),
+    Publishes(String, usize),
+    Default(String),
+}
+
+struct Analysis<'a> {
+    plan: &'a HatsPlan,
+    graph: Graph,
+    reached: Vec<bool>,
+    found: Vec<Finding>,
+}
+
+/// Everything that is worth a warning, in the order of the file.
+pub fn analyse(plan: &HatsPlan) -> Vec<Finding> {
+    let graph = Graph::of(plan);
+    let reached = graph.distances().iter().map(Option::is_some).collect();
+    let mut analysis = Analysis { plan, graph, reached, found: Vec::new() };
+    analysis.start();
+    for (n, hat) in plan.hats.iter().enumerate() {
+        analysis.triggers(n, hat);
+        analysis.reachable(n, hat);
+        analysis.unhandled(n, hat);
+    }
+    analysis.duplicates();
+    analysis.cycles();
+    analysis.completion();
+    analysis.found
+}
+
+impl Analysis<'_> {
+    fn add(&mut self, kind: FindingKind, place: FindingPlace, message: String, help: impl Into<String>) {
+        self.found.push(Finding { kind, place, message, help: help.into() });
+    }
+
+    fn id(&self, n: usize) -> String {
+        self.plan.hats[n].id.clone()
+    }
+
+    fn start(&mut self) {
+        if self.graph.edges_from(Source::Ralph).all(|edge| edge.to.is_empty()) {
+            let topic = &self.plan.starting_event;
+            let message = format!("no hat is triggered by `{topic}`, with which the run starts");
+            let help =
+                format!("add `{topic}` to the triggers of the first hat, or set `event_loop.starting_event`");
+            self.add(FindingKind::UnhandledTopic, FindingPlace::StartingEvent, message, help);
+        }
+    }
+
+    fn triggers(&mut self, n: usize, hat: &HatPlan) {
+        for (i, trigger) in hat.triggers.iter().enumerate() {
+            let place = FindingPlace::Trigger(hat.id.clone(), i);
+            let fitting: Vec<&Edge> = self.fitting(n, trigger).collect();
+            if fitting.is_empty() {
+                let message = format!("nobody can publish `{trigger}`");
+                let help = match trigger.as_str().ends_with("exhausted") {
+                    true => "set `max_activations` on a hat: only such a hat is ever exhausted",
+                    false => "add it to the `publishes` of a hat, or remove the trigger",
+                };
+                self.add(FindingKind::UnpublishedTrigger, place, message, help);
+            } else if let Some((topic, winner)) = self.always_lost(n, &fitting) {
+                let message = format!(
+                    "`{}` never gets `{topic}` by `{trigger}`: the trigger of `{winner}` is closer",
+                    hat.id
+                );
+                let help =
+                    format!("write `{topic}` into the triggers of `{}` too, or remove `{trigger}`", hat.id);
+                self.add(FindingKind::ShadowedTrigger, place, message, help);
+            }
+        }
+    }
+
+    /// The edges whose topic a trigger would take.
+    fn fitting(&self, n: usize, trigger: &Pattern) -> impl Iterator<Item = &Edge> {
+        let own = move |edge: &Edge| edge.kind == Kind::Exhausted && edge.from == Source::Hat(n);
+        self.graph.edges.iter().filter(move |edge| trigger.overlaps(&edge.topic) && !own(edge))
+    }
+
+    /// A topic that this hat never gets, and who gets it instead, if that is so for all of them.
+    fn always_lost(&self, n: usize, fitting: &[&Edge]) -> Option<(String, String)> {
+        let lost =
+            |edge: &&Edge| edge.topic.literal().is_some() && edge.to.iter().all(|target| target.hat != n);
+        let first = fitting.first().filter(|_| fitting.iter().all(lost))?;
+        Some((first.topic.to_string(), self.id(first.to.first()?.hat)))
+    }
+
+    fn reachable(&mut self, n: usize, hat: &HatPlan) {
+        let place = FindingPlace::Hat(hat.id.clone());
+        if hat.triggers.is_empty() {
+            let message = format!("`{}` has no triggers and is never put on", hat.id);
+            return self.add(
+                FindingKind::UnreachableHat,
+                place,
+                message,
+                "add `triggers`, or remove the hat",
+            );
+        }
+        // A trigger that nobody publishes has been named already.
+        let published = hat.triggers.iter().any(|trigger| self.fitting(n, trigger).next().is_some());
+        if !self.reached[n] && published {
+            let message = format!("`{}` can never be reached from `{}`", hat.id, self.plan.starting_event);
+            let help = "the hats that publish its triggers are never put on themselves";
+            self.add(FindingKind::UnreachableHat, place, message, help);
+        }
+    }
+
+    fn unhandled(&mut self, n: usize, hat: &HatPlan) {
+        let required = |topic: &Pattern| self.plan.required_events.iter().any(|one| one.overlaps(topic));
+        let lost =
+            |edge: &&Edge| edge.to.is_empty() && edge.kind != Kind::Exhausted && !required(&edge.topic);
+        let lost: Vec<(Kind, String)> = self
+            .graph
+            .edges_from(Source::Hat(n))
+            .filter(lost)
+            .map(|edge| (edge.kind, edge.topic.to_string()))
+            .collect();
+        for (kind, topic) in lost {
+            let place = match kind {
+                Kind::Publishes(i) => FindingPlace::Publishes(hat.id.clone(), i),
+                _ => FindingPlace::Default(hat.id.clone()),
+            };
+            let message =
+                format!("no hat handles `{topic}`: with nothing else pending, it ends the run as blocked");
+            let help = "add it to the triggers of a hat; or to `event_loop.required_events`, if it only has to have been said";
+            self.add(FindingKind::UnhandledTopic, place, message, help);
+        }
+    }
+
+    fn duplicates(&mut self) {
+        let mut seen: Vec<String> = Vec::new();
+        let shared: Vec<(String, Vec<usize>)> = self
+            .graph
+            .edges
+            .iter()
+            .filter(|edge| edge.to.len() > 1 && edge.topic.literal().is_some())
+            .map(|edge| (edge.topic.to_string(), edge.to.iter().map(|target| target.hat).collect()))
+            .collect();
+        for (topic, hats) in shared {
+            if seen.contains(&topic) {
+                continue;
+            }
+            let names: Vec<String> = hats.iter().map(|n| format!("`{}`", self.id(*n))).collect();
+            let message = format!("{} all get `{topic}`, each in an iteration of its own", names.join(", "));
+            let last = &self.plan.hats[hats[hats.len() - 1]];
+            let fits = |one: &Pattern| one.literal().is_some_and(|literal| literal.as_str() == topic);
+            let at = last.triggers.iter().position(fits).unwrap_or(0);
+            let place = FindingPlace::Trigger(last.id.clone(), at);
+            let help = "give the trigger to one hat, or publish a topic of its own for each";
+            self.add(FindingKind::DuplicateSubscribers, place, message, help);
+            seen.push(topic);
+        }
+    }
+
+    /// A cycle is bounded by itself if one of its hats is.
+    fn cycles(&mut self) {
+        let mut named = vec![false; self.plan.hats.len()];
+        for n in 0..self.plan.hats.len() {
+            let unlimited = |n: usize| self.plan.hats[n].max_activations.is_none();
+            if !unlimited(n) {
+                continue;
+            }
+            let Some(path) = self.graph.cycle(n, &unlimited) else { continue };
+            if path.iter().any(|(hat, _)| named[*hat]) {
+                continue;
+            }
+            path.iter().for_each(|(hat, _)| named[*hat] = true);
+            let steps: Vec<String> =
+                path.iter().map(|(hat, topic)| format!("{} → {topic} → ", self.id(*hat))).collect();
+            let message = format!(
+                "nothing ends this cycle but the limits of the run: {}{}",
+                steps.concat(),
+                self.id(n)
+            );
+            let last = path.last().map_or(n, |(hat, _)| *hat);
+            let help = format!("set `max_activations` on one of its hats, such as `{}`", self.id(last));
+            self.add(FindingKind::UnboundedCycle, FindingPlace::Hat(self.id(last)), message, help);
+        }
+    }
+
+    fn completion(&mut self) {
+        let able = self.plan.hats.iter().zip(&self.reached).any(|(hat, reached)| hat.completes && *reached);
+        if !able && self.reached.contains(&true) {
+            let message = "no hat that can be reached may complete the run".to_owned();
+            let help = "remove `completes: false` from the hat that knows when the task is done";
+            self.add(FindingKind::CompletionUnreachable, FindingPlace::Hats, message, help);
+        }
+        for (i, wanted) in self.plan.required_events.iter().enumerate() {
+            let heard = self.graph.edges.iter().any(|edge| {
+                let reached = match edge.from {
+                    Source::Ralph => true,
+                    Source::Hat(n) => self.reached[n],
+                };
+                reached && edge.topic.overlaps(wanted)
+            });
+            if !heard {
+                let message =
+                    format!("the run can never be complete: no hat that can be reached publishes `{wanted}`");
+                let help = "add it to the `publishes` of a hat, or remove it here";
+                self.add(FindingKind::CompletionUnreachable, FindingPlace::RequiredEvent(i), message, help);
+            }
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! The bus: what is published and not yet heard. Part of the state of a run, so it changes only by applying events.
+//!
+//! What an iteration publishes is staged. When the iteration has finished well it is *due*, and everything due is published
+//! before anything else is decided. So a crash at any moment, with or without the records behind the last synced one, leaves
+//! each event either staged and gone with its iteration, or due, or published: never two of them.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::payload::Payload;
+use super::plan::{COORDINATOR, HatsPlan};
+use super::topic::Topic;
+use crate::event::{Event, HatExhausted, IterationFinished, IterationStarted, TopicPublished, TopicRejected};
+use crate::ids::IterationNumber;
+
+/// Refusals that are told, at most.
+const MAX_REJECTED: usize = 20;
+/// Events that the coordinator is shown.
+const RECENT: usize = 12;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bus {
+    /// In the order of the plan.
+    pub(super) hats: Vec<Hat>,
+    index: BTreeMap<String, usize>,
+    /// Events published so far; also the id of the last one.
+    pub(super) published: u64,
+    staged: Vec<Staged>,
+    pub(super) due: VecDeque<Staged>,
+    wearing: Option<Wearing>,
+    pub(super) silent: Option<Silent>,
+    /// Turns of the coordinator in a row after which nothing was published.
+    pub(super) coordinator_turns: u32,
+    /// Published since a hat was last put on, and nobody gets it.
+    pub(super) unheard: Vec<Unheard>,
+    /// A hat that is exhausted and whose exhaustion nobody hears.
+    pub(super) stuck: Option<String>,
+    rejected: Vec<TopicRejected>,
+    /// Published since the workspace last changed.
+    since_change: BTreeSet<Topic>,
+    recent: VecDeque<Arc<Letter>>,
+}
+
+/// What the bus knows of one hat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hat {
+    pub id: String,
+    /// Finished iterations under this hat.
+    pub activations: u32,
+    pub exhausted: bool,
+    /// There is nothing it may publish, so it is not asked to.
+    mute: bool,
+    pub pending: VecDeque<Arc<Letter>>,
+    /// What it would have been given, were it not exhausted.
+    missed: Vec<Arc<Letter>>,
+    /// What it had been given last and published nothing about when it was exhausted.
+    unanswered: Vec<Arc<Letter>>,
+    pub(super) streak: Option<Streak>,
+}
+
+/// An event that was published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    pub id: u64,
+    pub topic: Topic,
+    pub payload: Payload,
+    pub from: String,
+    pub iteration: Option<IterationNumber>,
+}
+
+/// An event that is about to be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    pub topic: Topic,
+    pub payload: Payload,
+    pub from: String,
+    pub by_default: bool,
+    pub iteration: Option<IterationNumber>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Wearing {
+    hat: String,
+    /// How many of the pending events its prompt carries.
+    taken: usize,
+    /// How many of the refusals.
+    told: usize,
+}
+
+/// A hat that has published nothing, and what it had been given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Silent {
+    pub hat: String,
+    pub letters: Vec<Arc<Letter>>,
+    /// In a row.
+    pub times: u32,
+    /// It said that the task is complete instead, and was not believed.
+    pub claimed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unheard {
+    pub topic: Topic,
+    /// The hats that are exhausted.
+    pub dropped: Vec<String>,
+}
+
+/// Says in a row that it is blocked by the same thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Streak {
+    pub subject: String,
+    pub count: u32,
+}
+
+impl Bus {
+    pub fn new(plan: &HatsPlan, task: &str) -> Self {
+        let hats: Vec<Hat> = plan
+            .hats
+            .iter()
+            .map(|hat| Hat { id: hat.id.clone(), mute: hat.publishes.is_empty(), ..Hat::default() })
+            .collect();
+        let index = hats.iter().enumerate().map(|(n, hat)| (hat.id.clone(), n)).collect();
+        let start = Staged {
+            topic: plan.starting_event.clone(),
+            payload: Payload::Text(task.to_owned()),
+            from: COORDINATOR.to_owned(),
+            by_default: false,
+            iteration: None,
+        };
+        Self { hats, index, due: VecDeque::from([start]), ..Self::default() }
+    }
+
+    pub fn hat(&self, id: &str) -> Option<&Hat> {
+        self.index.get(id).map(|n| &self.hats[*n])
+    }
+
+    pub fn hats(&self) -> &[Hat] {
+        &self.hats
+    }
+
+    /// The hat of the iteration that is running.
+    pub fn wearing(&self) -> Option<&str> {
+        self.wearing.as_ref().map(|wearing| wearing.hat.as_str())
+    }
+
+    pub fn silent(&self) -> Option<&Silent> {
+        self.silent.as_ref()
+    }
+
+    /// What the next prompt has to say about refused topics.
+    pub fn rejected(&self) -> &[TopicRejected] {
+        &self.rejected
+    }
+
+    /// The last events, oldest first.
+    pub fn recent(&self) -> impl Iterator<Item = &Letter> {
+        self.recent.iter().map(Arc::as_ref)
+    }
+
+    /// What has to be published now.
+    pub fn due(&self) -> Option<&Staged> {
+        self.due.front()
+    }
+
+    pub fn coordinator_turns(&self) -> u32 {
+        self.coordinator_turns
+    }
+
+    /// What is staged by the iteration that is running.
+    pub fn staged(&self) -> &[Staged] {
+        &self.staged
+    }
+
+    /// Whether a topic was published since the workspace last changed.
+    pub fn heard_since_change(&self, wanted: &super::Pattern) -> bool {
+        self.since_change.iter().any(|topic| wanted.matches(topic))
+    }
+
+    /// What a hat is given when it is put on now.
+    pub fn letters(&self, hat: &str) -> Vec<Arc<Letter>> {
+        let silent = self.silent.iter().filter(|silent| silent.hat == hat || hat == COORDINATOR);
+        let before = silent.flat_map(|silent| silent.letters.iter());
+        let pending = self.hat(hat).into_iter().flat_map(|hat| hat.pending.iter());
+        before.chain(pending).cloned().collect()
+    }
+
+    pub(crate) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::IterationStarted(IterationStarted { hat: Some(hat), .. }) => self.started(hat),
+            Event::TopicEmitted(e) => self.stage(e.iteration, &e.topic, e.payload.clone()),
+            Event::TopicRejected(e) => self.refused(e),
+            Event::AgentExited(e) => {
+                // What the agent said in its own text comes behind what it emitted.
+                let said = e.published.iter();
+                said.for_each(|one| self.stage(e.iteration, &one.topic, Payload::Text(one.payload.clone())));
+            }
+            Event::IterationFinished(finished) => self.finished(finished),
+            Event::IterationInterrupted(_) => self.interrupted(),
+            Event::TopicPublished(e) => self.published(e),
+            Event::HatExhausted(e) => self.exhausted(e),
+            Event::HatReset(e) => self.reset(&e.hat),
+            _ => {}
+        }
+    }
+
+    fn started(&mut self, hat: &str) {
+        let taken = self.hat(hat).map_or(0, |hat| hat.pending.len());
+        self.staged.clear();
+        self.unheard.clear();
+        self.wearing = Some(Wearing { hat: hat.to_owned(), taken, told: self.rejected.len() });
+    }
+
+    fn stage(&mut self, iteration: IterationNumber, topic: &str, payload: Payload) {
+        let (Some(wearing), Ok(topic)) = (&self.wearing, topic.parse()) else { return };
+        let (from, iteration) = (wearing.hat.clone(), Some(iteration));
+        self.staged.push(Staged { topic, payload, from, by_default: false, iteration });
+    }
+
+    /// Refusals follow at once what they refuse, and every event of such a topic is refused.
+    fn refused(&mut self, rejected: &TopicRejected) {
+        let refused = |staged: &Staged| staged.topic.as_str() == rejected.topic;
+        if let Some(at) = self.staged.iter().rposition(refused) {
+            self.staged.remove(at);
+        }
+        self.rejected.push(rejected.clone());
+        if self.rejected.len() > MAX_REJECTED {
+            self.rejected.remove(0);
+            if let Some(wearing) = &mut self.wearing {
+                wearing.told = wearing.told.saturating_sub(1);
+            }
+        }
+    }
+
+    /// The attempt says nothing about the task: what it published is gone, what it was given is still there.
+    fn interrupted(&mut self) {
+        self.staged.clear();
+        self.wearing = None;
+    }
+
+    fn finished(&mut self, finished: &IterationFinished) {
+        let (ok, claimed) = (!finished.outcome.is_failure(), finished.claims_complete);
+        // Where nobody could look, everything may have changed.
+        if finished.files_changed != Some(0) {
+            self.since_change.clear();
+        }
+        let Some(wearing) = self.wearing.take().filter(|_| ok) else { return self.interrupted() };
+        self.rejected.drain(..wearing.told.min(self.rejected.len()));
+        let letters = self.take(&wearing);
+        if !self.staged.is_empty() {
+            self.silent = None;
+            self.coordinator_turns = 0;
+            self.due.extend(self.staged.drain(..));
+        } else if wearing.hat == COORDINATOR {
+            self.coordinator_turns = self.coordinator_turns.saturating_add(1);
+        } else if claimed || !self.is_mute(&wearing.hat) {
+            let before = self.silent.take().filter(|silent| silent.hat == wearing.hat);
+            let times = before.as_ref().map_or(0, |silent| silent.times).saturating_add(1);
+            let letters = before.into_iter().flat_map(|silent| silent.letters).chain(letters).collect();
+            self.silent = Some(Silent { hat: wearing.hat, letters, times, claimed });
+        }
+    }
+
+    fn is_mute(&self, id: &str) -> bool {
+        self.hat(id).is_some_and(|hat| hat.mute)
+    }
+
+    fn take(&mut self, wearing: &Wearing) -> Vec<Arc<Letter>> {
+        let Some(n) = self.index.get(&wearing.hat) else { return Vec::new() };
+        let hat = &mut self.hats[*n];
+        hat.activations = hat.activations.saturating_add(1);
+        hat.pending.drain(..wearing.taken.min(hat.pending.len())).collect()
+    }
+
+    fn published(&mut self, event: &TopicPublished) {
+        match event.by_default {
+            // It takes the place of what the hat did not say.
+            true => self.silent = None,
+            false => drop(self.due.pop_front()),
+        }
+        self.published = event.id;
+        self.since_change.insert(event.topic.clone());
+        let letter = Arc::new(Letter {
+            id: event.id,
+            topic: event.topic.clone(),
+            payload: event.payload.clone(),
+            from: event.from.clone(),
+            iteration: event.iteration,
+        });
+        for hat in &event.to {
+            if let Some(n) = self.index.get(hat) {
+                self.hats[*n].pending.push_back(Arc::clone(&letter));
+            }
+        }
+        for hat in &event.dropped {
+            if let Some(n) = self.index.get(hat) {
+                self.hats[*n].missed.push(Arc::clone(&letter));
+            }
+        }
+        if event.to.is_empty() {
+            self.unheard.push(Unheard { topic: event.topic.clone(), dropped: event.dropped.clone() });
+            self.stuck = self.stuck.take().or_else(|| self.exhausted_by(event));
+        }
+        self.count_blocked(&letter);
+        self.recent.push_back(letter);
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+    }
+
+    /// The hat whose exhaustion this event tells.
+    fn exhausted_by(&self, event: &TopicPublished) -> Option<String> {
+        let hat = event.topic.as_str().strip_suffix(".exhausted").filter(|_| event.from == COORDINATOR)?;
+        self.hat(hat).filter(|hat| hat.exhausted).map(|hat| hat.id.clone())
+    }
+
+    fn count_blocked(&mut self, letter: &Letter) {
+        let Some(n) = self.index.get(&letter.from) else { return };
+        let hat = &mut self.hats[*n];
+        if !letter.topic.is_blocked() {
+            hat.streak = None;
+            return;
+        }
+        let subject = Some(letter.payload.subject()).filter(|subject| !subject.is_empty());
+        let subject = subject.unwrap_or_else(|| letter.topic.to_string());
+        let before = hat.streak.take().filter(|streak| streak.subject == subject);
+        let count = before.map_or(0, |streak| streak.count).saturating_add(1);
+        hat.streak = Some(Streak { subject, count });
+    }
+
+    fn exhausted(&mut self, event: &HatExhausted) {
+        let Some(n) = self.index.get(&event.hat) else { return };
+        let hat = &mut self.hats[*n];
+        hat.exhausted = true;
+        hat.missed.extend(hat.pending.drain(..));
+        if let Some(silent) = self.silent.take_if(|silent| silent.hat == event.hat) {
+            hat.unanswered = silent.letters;
+        }
+        let payload = exhausted_payload(event, hat);
+        self.due.push_back(Staged {
+            topic: Topic::exhausted(&event.hat),
+            payload,
+            from: COORDINATOR.to_owned(),
+            by_default: false,
+            iteration: None,
+        });
+    }
+
+    fn reset(&mut self, id: &str) {
+        let Some(n) = self.index.get(id) else { return };
+        let hat = &mut self.hats[*n];
+        (hat.activations, hat.exhausted, hat.streak) = (0, false, None);
+        // It gets everything that it was not given, in the order it was published.
+        hat.pending.extend(hat.missed.drain(..));
+        hat.pending.make_contiguous().sort_by_key(|letter| letter.id);
+        let letters = std::mem::take(&mut hat.unanswered);
+        if !letters.is_empty() && self.silent.is_none() {
+            self.silent = Some(Silent { hat: id.to_owned(), letters, times: 1, claimed: false });
+        }
+        self.stuck.take_if(|stuck| stuck == id);
+        self.unheard.retain(|unheard| !unheard.dropped.iter().any(|hat| hat == id));
+    }
+
+    /// A person wants a stopped run to go on: what it stopped for has been dealt with, but for a hat that is exhausted.
+    pub(crate) fn resumed_after_stop(&mut self) {
+        self.coordinator_turns = 0;
+        self.unheard.retain(|unheard| !unheard.dropped.is_empty());
+        self.hats.iter_mut().for_each(|hat| hat.streak = None);
+    }
+}
+
+/// Names the hat, the count, and what it was not given.
+fn exhausted_payload(event: &HatExhausted, hat: &Hat) -> Payload {
+    let show = |letter: &Arc<Letter>| {
+        let payload: String = letter.payload.as_str().chars().take(2000).collect();
+        serde_json::json!({ "id": letter.id, "topic": letter.topic, "from": letter.from, "payload": payload })
+    };
+    let list = |letters: &[Arc<Letter>]| letters.iter().map(show).collect::<Vec<_>>();
+    let mut all = serde_json::json!({
+        "hat": event.hat, "activations": event.activations, "undelivered": list(&hat.missed),
+    });
+    if !hat.unanswered.is_empty() {
+        all["unanswered"] = list(&hat.unanswered).into();
+    }
+    Payload::Text(serde_json::to_string_pretty(&all).unwrap_or_default())
+}

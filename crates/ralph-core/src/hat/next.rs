@@ -1,0 +1,177 @@
+//! What the bus wants next: a function of its state and the plan, and of nothing else.
+
+use super::bus::{Bus, Hat, Silent, Staged, Unheard};
+use super::payload::Payload;
+use super::plan::{COORDINATOR, HatPlan, HatsPlan};
+use super::routes::Routes;
+use crate::event::{HatExhausted, TopicPublished};
+use crate::ids::IterationNumber;
+use crate::stop::{StopKind, StopReason};
+
+/// Turns of the coordinator in a row without a publish.
+const MAX_COORDINATOR_TURNS: u32 = 3;
+/// How often a hat that published nothing is asked in all.
+const MAX_ASKED: u32 = 2;
+/// The same for one that said the task is complete and was not believed: it may well be able to do something about it.
+const MAX_CLAIMS: u32 = 4;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    Publish(Staged),
+    /// The hat would be put on once more than it may.
+    Exhaust(HatExhausted),
+    Wear(Turn),
+    Stop(StopReason),
+}
+
+/// Who is to be put on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    pub hat: String,
+    /// It published nothing the last time.
+    pub again: bool,
+}
+
+impl Bus {
+    pub fn next(&self, plan: &HatsPlan) -> Next {
+        if let Some(staged) = self.due.front() {
+            return Next::Publish(staged.clone());
+        }
+        if let Some(reason) = self.thrashing(plan).or_else(|| self.is_stuck()) {
+            return Next::Stop(reason);
+        }
+        if self.coordinator_turns >= MAX_COORDINATOR_TURNS {
+            let message = format!(
+                "nothing was published in {MAX_COORDINATOR_TURNS} turns of the coordinator: nobody knows how to go on"
+            );
+            return Next::Stop(StopReason::new("no_handoff", StopKind::Failed, message));
+        }
+        if let Some(next) = self.silent.as_ref().and_then(|silent| self.after_silence(silent, plan)) {
+            return next;
+        }
+        // First in, first out; among those who got the same event, the order of the file.
+        let oldest = self.hats.iter().filter_map(|hat| Some((hat.pending.front()?.id, hat)));
+        match oldest.min_by_key(|(id, _)| *id) {
+            Some((_, hat)) => self.wear(hat, plan, false),
+            None => self.nothing_pending(),
+        }
+    }
+
+    fn wear(&self, hat: &Hat, plan: &HatsPlan, again: bool) -> Next {
+        let max = plan.hat(&hat.id).and_then(|hat| hat.max_activations);
+        match max.is_some_and(|max| hat.activations >= max) {
+            false => Next::Wear(Turn { hat: hat.id.clone(), again }),
+            true => Next::Exhaust(HatExhausted {
+                hat: hat.id.clone(),
+                activations: hat.activations,
+                undelivered: hat.pending.iter().map(|letter| letter.id).collect(),
+            }),
+        }
+    }
+
+    /// The default, once more, then the coordinator.
+    fn after_silence(&self, silent: &Silent, plan: &HatsPlan) -> Option<Next> {
+        let hat = plan.hat(&silent.hat)?;
+        if self.coordinator_turns > 0 {
+            return Some(coordinate());
+        }
+        let most = if silent.claimed { MAX_CLAIMS } else { MAX_ASKED };
+        if let Some(next) = by_default(hat).filter(|_| !silent.claimed || silent.times >= most) {
+            return Some(next);
+        }
+        match silent.times < most {
+            true => self.hat(&silent.hat).map(|hat| self.wear(hat, plan, true)),
+            false => Some(coordinate()),
+        }
+    }
+
+    fn nothing_pending(&self) -> Next {
+        let Some(Unheard { topic, dropped }) = self.unheard.last() else { return coordinate() };
+        Next::Stop(match dropped.first() {
+            Some(hat) => exhausted(hat, &format!("`{topic}` was for it, and nothing else is pending")),
+            None => {
+                let message = format!("no hat handles `{topic}`, and nothing else is pending");
+                StopReason::new("no_subscriber", StopKind::Blocked, message)
+            }
+        })
+    }
+
+    fn thrashing(&self, plan: &HatsPlan) -> Option<StopReason> {
+        let most = plan.max_consecutive_blocked.max(1);
+        let (hat, streak) = self.hats.iter().find_map(|hat| {
+            let streak = hat.streak.as_ref().filter(|streak| streak.count >= most)?;
+            Some((&hat.id, streak))
+        })?;
+        let message = format!(
+            "`{hat}` was blocked {} times in a row by the same task: {}",
+            streak.count, streak.subject
+        );
+        Some(StopReason::new("loop_thrashing", StopKind::Failed, message))
+    }
+
+    fn is_stuck(&self) -> Option<StopReason> {
+        let hat = self.hat(self.stuck.as_ref()?)?;
+        Some(exhausted(&hat.id, &format!("no hat handles `{}.exhausted`", hat.id)))
+    }
+
+    /// The event that publishes something.
+    pub fn publish(&self, staged: Staged, plan: &HatsPlan, routes: &Routes) -> TopicPublished {
+        let hats = routes.subscribers(&staged.topic).into_iter().filter_map(|n| plan.hats.get(n));
+        let is_exhausted = |id: &str| self.hat(id).is_some_and(|hat| hat.exhausted);
+        let (dropped, to) = hats.map(|hat| hat.id.clone()).partition(|id| is_exhausted(id));
+        TopicPublished {
+            iteration: staged.iteration,
+            id: self.published.saturating_add(1),
+            topic: staged.topic,
+            payload: staged.payload,
+            from: staged.from,
+            to,
+            dropped,
+            by_default: staged.by_default,
+        }
+    }
+
+    /// Why a claim of completion under this hat does not count, if it does not.
+    pub fn refuses_completion(&self, hat: &str, plan: &HatsPlan) -> Option<String> {
+        if plan.hat(hat).is_some_and(|hat| !hat.completes) {
+            return Some(format!("the hat `{hat}` may not complete the run; publish a topic instead"));
+        }
+        let missing: Vec<String> = plan
+            .required_events
+            .iter()
+            .filter(|wanted| !self.heard_since_change(wanted))
+            .map(|wanted| format!("`{wanted}`"))
+            .collect();
+        (!missing.is_empty()).then(|| {
+            format!("not published since the last iteration that changed files: {}", missing.join(", "))
+        })
+    }
+}
+
+fn coordinate() -> Next {
+    Next::Wear(Turn { hat: COORDINATOR.to_owned(), again: false })
+}
+
+fn by_default(hat: &HatPlan) -> Option<Next> {
+    let topic = hat.default_publishes.clone()?;
+    Some(Next::Publish(Staged {
+        topic,
+        payload: Payload::default(),
+        from: hat.id.clone(),
+        by_default: true,
+        iteration: None,
+    }))
+}
+
+fn exhausted(hat: &str, why: &str) -> StopReason {
+    let message =
+        format!("the hat `{hat}` has used up its activations, and {why}; `--reset-hat {hat}` gives it more");
+    StopReason::new("hat_exhausted", StopKind::Blocked, message)
+}
+
+impl Staged {
+    /// The same, said to come from this iteration where it does not say.
+    pub fn of(self, iteration: Option<IterationNumber>) -> Self {
+        Self { iteration: self.iteration.or(iteration), ..self }
+    }
+}

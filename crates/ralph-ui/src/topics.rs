@@ -1,0 +1,93 @@
+//! Hats and topics in words.
+
+use ralph_core::event::{Event, IterationFinished, TopicPublished, TopicRejected};
+use ralph_core::hat::Payload;
+use ralph_core::view::clean;
+
+use crate::format::count;
+use crate::words::foreign;
+
+/// `code_reviewer`, `code_reviewer failed`; without a hat the outcome alone.
+pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {
+    match &finished.hat {
+        None => outcome.to_owned(),
+        Some(hat) if !finished.outcome.is_failure() => clean(hat),
+        Some(hat) => format!("{} {outcome}", clean(hat)),
+    }
+}
+
+/// ` → review.changes_requested (2 of 3)`
+pub(crate) fn published(finished: &IterationFinished) -> String {
+    let mut out = String::new();
+    if !finished.publishes.is_empty() {
+        let topics: Vec<String> = finished.publishes.iter().map(|topic| clean(topic.as_str())).collect();
+        out.push_str(&format!(" → {}", topics.join(", ")));
+    }
+    if let Some((number, of)) = finished.activation.and_then(|one| Some((one.number, one.of?))) {
+        out.push_str(&format!(" ({number} of {of})"));
+    }
+    out
+}
+
+pub(crate) fn details(event: &Event) -> String {
+    match event {
+        Event::TopicEmitted(e) => said(&e.topic, &e.payload),
+        Event::TopicRejected(e) => rejected(e),
+        Event::TopicPublished(e) => {
+            let by_default = if e.by_default { " (default)" } else { "" };
+            format!(
+                "{} from {}{by_default} to {}",
+                said(e.topic.as_str(), &e.payload),
+                clean(&e.from),
+                receivers(e)
+            )
+        }
+        Event::HatActivated(e) => {
+            let of = e.of.map(|of| format!(" of {of}")).unwrap_or_default();
+            let again = if e.again { ", asked once more" } else { "" };
+            let events = u32::try_from(e.events.len()).unwrap_or(u32::MAX);
+            let given = count(events, "event", "events");
+            format!("{}, activation {}{of}, {given}{again}", clean(&e.hat), e.activation)
+        }
+        Event::HatExhausted(e) => {
+            let left = u32::try_from(e.undelivered.len()).unwrap_or(u32::MAX);
+            let times = count(e.activations, "activation", "activations");
+            format!("{} after {times}, {} not delivered", clean(&e.hat), count(left, "event", "events"))
+        }
+        Event::HatReset(e) => format!("{} has all of its activations again", clean(&e.hat)),
+        _ => String::new(),
+    }
+}
+
+/// What a person wants to see of these while the run works.
+pub(crate) fn notice(event: &Event) -> String {
+    match event {
+        Event::TopicRejected(_) => format!("refused: {}", details(event)),
+        Event::HatExhausted(_) => format!("exhausted: {}", details(event)),
+        _ => details(event),
+    }
+}
+
+/// Who gets it: `executor`, `nobody`, `nobody (dropped for code_reviewer)`.
+pub(crate) fn receivers(event: &TopicPublished) -> String {
+    let to: Vec<String> = event.to.iter().map(|hat| clean(hat)).collect();
+    let dropped: Vec<String> = event.dropped.iter().map(|hat| clean(hat)).collect();
+    let to = if to.is_empty() { "nobody".to_owned() } else { to.join(", ") };
+    match dropped.is_empty() {
+        true => to,
+        false => format!("{to} (dropped for {})", dropped.join(", ")),
+    }
+}
+
+fn said(topic: &str, payload: &Payload) -> String {
+    match payload.is_empty() {
+        true => clean(topic),
+        false => format!("{}: {}", clean(topic), foreign(payload.first_line())),
+    }
+}
+
+fn rejected(rejected: &TopicRejected) -> String {
+    let may: Vec<String> = rejected.may_publish.iter().map(|topic| clean(topic)).collect();
+    let may = if may.is_empty() { "nothing".to_owned() } else { may.join(", ") };
+    format!("{}; {} may publish: {may}", foreign(&rejected.why), clean(&rejected.hat))
+}
