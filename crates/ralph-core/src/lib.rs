@@ -5,6 +5,7 @@
 //! place that decides; its [`state`] changes only by applying events.
 
 pub mod check;
+pub mod detector;
 pub mod duration;
 pub mod effect;
 pub mod engine;

@@ -1,0 +1,377 @@
+//! Iterations that bring nothing new. This is the detector that decides.
+//!
+//! An iteration is *quiet* if it tells no progress and next to nothing that the run has not seen: a few words may be new, since
+//! the same thing can be said in many ways, but hardly a name, a path or a piece of code. A quiet iteration *repeats* with
+//! period p if it also shares its substance with the one p iterations back. p + 1 repeats in a row are the third time around
+//! the circle, and that is an alarm. Saying that there is nothing to do, and saying nothing at all, are counted apart.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::sample::{Sample, Shared};
+use super::sketch::Sketch;
+
+/// Iterations that are remembered.
+const MEMORY: usize = 128;
+/// What is new is judged at the coarsest sample of so many iterations.
+const RECENT: usize = 8;
+/// New words and new word triples in an iteration that still is quiet: two or three sentences.
+const NEW_WORDS: f64 = 18.0;
+const NEW_SHINGLES: f64 = 45.0;
+/// New triples around a name that are put down to noise: so many, and this share of all of them.
+const NEW_NAMED: f64 = 1.5;
+const NEW_NAMED_SHARE: f64 = 0.02;
+/// New words and new names together, each as a part of what is put down to paraphrase and to noise.
+const MOST_NEW: f64 = 1.25;
+/// With a larger share of new triples around names an iteration is never quiet.
+const MOST_NAMED_SHARE: f64 = 0.2;
+/// Two iterations share their substance if so much of the shorter one is in the other one,
+const SAME_TEXT: f64 = 0.5;
+/// or so many of its facts, with a few words around them.
+const SAME_FACTS: f64 = 0.7;
+const FEW_SHINGLES: usize = 6;
+/// With so many of its calls repeated, an iteration that changed something only did so again.
+const SAME_CALLS: f64 = 0.5;
+/// What stood in so many of the iterations that did bring something says nothing.
+const BOILERPLATE: f64 = 0.8;
+/// The share of an iteration's words that makes it one that says it has nothing to do, or that it waits.
+const MOSTLY: f64 = 0.4;
+/// Longer texts do not just say that there is nothing to do.
+const SHORT: u32 = 150;
+/// The share of facts that may be new in the second of them.
+const NEW_FACTS_SHARE: f64 = 0.1;
+/// Iterations in a row that say nothing, or that there is nothing to do.
+const NOTHINGS: u32 = 3;
+/// Numbers that move in one output: more of them are noise.
+const MOST_MOVING: usize = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The longest circle that is looked for, in iterations.
+    pub window: usize,
+    /// How many repeats more than usual it takes.
+    pub patience: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { window: 6, patience: 0 }
+    }
+}
+
+/// What one more iteration adds to the suspicion.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Finding {
+    /// From 0, all new, to 1, an alarm.
+    pub score: f64,
+    /// What it looks like, once there is anything.
+    pub pattern: Option<Pattern>,
+    pub alarm: bool,
+    pub novelty: Novelty,
+}
+
+/// What going in circles looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Pattern {
+    /// Iterations repeat what was `period` iterations back.
+    Repeats { period: usize, times: u32 },
+    /// The same error again and again.
+    SameError { period: usize, times: u32 },
+    /// They say that there is nothing to do.
+    NothingToDo { times: u32 },
+    /// They say nothing.
+    Empty { times: u32 },
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct NoProgress {
+    settings: Settings,
+    past: VecDeque<Sketch>,
+    /// Iterations so far.
+    count: u64,
+    facts: Memory,
+    words: Memory,
+    shingles: Memory,
+    named: Memory,
+    calls: Memory,
+    /// Values that were seen of each mark.
+    marks: HashMap<u32, Vec<u32>>,
+    numbers: HashMap<u32, Trail>,
+    /// In how many of the iterations that brought something a triple stood.
+    common: HashMap<u32, u32>,
+    eventful: u32,
+    /// Repeats in a row for each period, from 1.
+    runs: Vec<u32>,
+    nothing: u32,
+    empty: u32,
+}
+
+/// Which hashes have been seen, and when for the last time.
+#[derive(Debug, Clone, Default)]
+struct Memory(HashMap<u32, u64>);
+
+impl Memory {
+    fn learn(&mut self, hashes: impl Iterator<Item = u32>, now: u64) {
+        self.0.extend(hashes.map(|hash| (hash, now)));
+    }
+
+    fn forget(&mut self, hashes: impl Iterator<Item = u32>, then: u64) {
+        for hash in hashes {
+            if self.0.get(&hash) == Some(&then) {
+                self.0.remove(&hash);
+            }
+        }
+    }
+
+    fn knows(&self, hash: u32) -> bool {
+        self.0.contains_key(&hash)
+    }
+}
+
+/// The values of one number over the run.
+#[derive(Debug, Clone, Default)]
+struct Trail {
+    last: f64,
+    /// The last step, and how many there were in a row that were like it.
+    step: f64,
+    steps: u32,
+    seen: u64,
+    /// It has risen by one with each iteration since the first.
+    counts_iterations: bool,
+    first: u64,
+}
+
+impl Trail {
+    fn step(&mut self, value: f64, now: u64) {
+        if self.seen == 0 {
+            *self = Trail { last: value, seen: 1, counts_iterations: true, first: now, ..Trail::default() };
+            return;
+        }
+        let step = value - self.last;
+        // Work goes on in steps of about the same size; noise jumps.
+        let like_before = step * self.step > 0.0 && (0.25..=4.0).contains(&(step / self.step));
+        self.steps = match (step == 0.0, like_before) {
+            (true, _) => 0,
+            (false, true) => self.steps + 1,
+            (false, false) => 1,
+        };
+        self.counts_iterations &= value == self.last + 1.0 && now == self.first + self.seen;
+        (self.step, self.last) = (step, value);
+        self.seen += 1;
+    }
+}
+
+/// How much of an iteration is new to the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Novelty {
+    /// It tells progress.
+    pub progress: bool,
+    pub words: f64,
+    /// Words in threes.
+    pub shingles: f64,
+    /// Words in threes, one of them a fact.
+    pub named: f64,
+    pub all_named: f64,
+    /// Paths, identifiers, codes.
+    pub facts: f64,
+    pub all_facts: f64,
+}
+
+impl Novelty {
+    fn is_quiet(self) -> bool {
+        let prose = (self.words / NEW_WORDS).max(self.shingles / NEW_SHINGLES);
+        let names = self.named / (NEW_NAMED + NEW_NAMED_SHARE * self.all_named);
+        !self.progress && self.named <= MOST_NAMED_SHARE * self.all_named && prose + names <= MOST_NEW
+    }
+
+    /// Whether it surely brought something.
+    fn is_eventful(self) -> bool {
+        self.shingles > NEW_SHINGLES || self.named > 3.0 * (NEW_NAMED + NEW_NAMED_SHARE * self.all_named)
+    }
+}
+
+impl NoProgress {
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// Takes the next iteration.
+    pub fn observe(&mut self, now: &Sketch) -> Finding {
+        let novelty = self.novelty(now);
+        let quiet = now.tokens > 0 && novelty.is_quiet();
+        self.count_repeats(now, quiet);
+        self.count_nothings(now, novelty);
+        let finding = Finding { novelty, ..self.finding(now) };
+        self.learn(now, novelty.is_eventful());
+        finding
+    }
+
+    /// The sketches that are remembered, the newest last.
+    pub fn past(&self) -> impl DoubleEndedIterator<Item = &Sketch> {
+        self.past.iter()
+    }
+
+    fn novelty(&self, now: &Sketch) -> Novelty {
+        let (words, _) = self.unseen(now, &self.words, |sketch| &sketch.words);
+        let (shingles, _) = self.unseen(now, &self.shingles, |sketch| &sketch.shingles);
+        let (named, all_named) = self.unseen(now, &self.named, |sketch| &sketch.named);
+        let (facts, all_facts) = self.unseen(now, &self.facts, |sketch| &sketch.facts);
+        Novelty { progress: self.tells_progress(now), words, shingles, named, all_named, facts, all_facts }
+    }
+
+    /// How many of a sketch's hashes the run has not seen, and how many there are.
+    fn unseen(&self, now: &Sketch, memory: &Memory, of: fn(&Sketch) -> &Sample) -> (f64, f64) {
+        let recent = self.past.iter().rev().take(RECENT).map(|sketch| of(sketch).level());
+        let level = recent.fold(of(now).level(), u8::max);
+        let each = f64::from(1u32 << level.min(31));
+        let new = of(now).at(level).filter(|hash| !memory.knows(*hash)).count();
+        (new as f64 * each, of(now).at(level).count() as f64 * each)
+    }
+
+    /// A checkbox, a count or a test result that has a value it never had before; or a number that keeps going one way.
+    fn tells_progress(&self, now: &Sketch) -> bool {
+        let news =
+            |(key, value): (u32, u32)| self.marks.get(&key).is_some_and(|known| !known.contains(&value));
+        if now.standing().any(news) {
+            return true;
+        }
+        let moving = now.numbers.iter().filter_map(|(key, value)| {
+            let mut trail = self.numbers.get(key)?.clone();
+            trail.step(*value, self.count);
+            (trail.steps > 0 && !trail.counts_iterations).then_some(trail)
+        });
+        let moving: Vec<Trail> = moving.collect();
+        (1..=MOST_MOVING).contains(&moving.len()) && moving.iter().all(|trail| trail.steps >= 2)
+    }
+
+    fn count_repeats(&mut self, now: &Sketch, quiet: bool) {
+        self.runs.resize(self.settings.window, 0);
+        for period in 1..=self.settings.window {
+            let then = self.past.len().checked_sub(period).and_then(|at| self.past.get(at));
+            let repeats = quiet && then.is_some_and(|then| self.repeats(now, then));
+            self.runs[period - 1] = if repeats { self.runs[period - 1] + 1 } else { 0 };
+        }
+    }
+
+    /// Whether two iterations share their substance.
+    fn repeats(&self, now: &Sketch, then: &Sketch) -> bool {
+        let calls = now.calls.alike(&then.calls);
+        let fresh = now.calls.changes.iter().any(|call| !self.calls.knows(*call));
+        let new_state = now.state.is_some() && self.past.iter().all(|past| past.state != now.state);
+        if fresh && new_state && now.failed != Some(true) && calls < SAME_CALLS {
+            return false;
+        }
+        let shingles = self.shared(now, then);
+        let facts = now.facts.shared(&then.facts);
+        (shingles.of_smaller() >= SAME_TEXT || (shingles.here == 0 && shingles.there == 0))
+            || (facts.here > 0 && facts.of_this() >= SAME_FACTS && shingles.both >= FEW_SHINGLES)
+            || (now.calls.count > 0 && calls == 1.0)
+    }
+
+    /// What two iterations share besides boilerplate.
+    fn shared(&self, now: &Sketch, then: &Sketch) -> Shared {
+        let most = f64::from(self.eventful) * BOILERPLATE;
+        let boilerplate = |hash: u32| {
+            self.eventful >= 3 && self.common.get(&hash).is_some_and(|count| f64::from(*count) >= most)
+        };
+        let level = now.shingles.level().max(then.shingles.level());
+        let mut shared = Shared { both: 0, here: 0, there: 0 };
+        for hash in now.shingles.at(level).filter(|hash| !boilerplate(*hash)) {
+            shared.here += 1;
+            shared.both += usize::from(then.shingles.contains(hash));
+        }
+        shared.there = then.shingles.at(level).filter(|hash| !boilerplate(*hash)).count();
+        shared
+    }
+
+    fn count_nothings(&mut self, now: &Sketch, novelty: Novelty) {
+        let says = now.says;
+        let idle = says.words > 0 && f64::from(says.idle) >= MOSTLY * f64::from(says.words.max(says.idle));
+        let idle = idle && says.words < SHORT && now.calls.changing == 0;
+        // The first of them may sum up what was done before.
+        let calm = !novelty.progress && novelty.facts <= NEW_FACTS_SHARE * novelty.all_facts;
+        self.nothing = match (idle, calm) {
+            (false, _) => 0,
+            (true, true) => self.nothing + 1,
+            (true, false) => 1,
+        };
+        let unchanged = match (&now.state, self.past.back().map(|past| &past.state)) {
+            (Some(now), Some(Some(then))) => now == then,
+            _ => true,
+        };
+        let empty = now.tokens == 0 && now.calls.count == 0 && unchanged;
+        self.empty = if empty { self.empty + 1 } else { 0 };
+    }
+
+    fn finding(&self, now: &Sketch) -> Finding {
+        let says = now.says;
+        let waits = (1..SHORT / 2).contains(&says.words)
+            && f64::from(says.waiting) >= MOSTLY * f64::from(says.words.max(says.waiting));
+        let slower = if waits { 2 } else { 1 };
+        let patience = self.settings.patience;
+        let mut best = Finding::default();
+        let mut consider = |seen: u32, needed: u32, pattern: Pattern| {
+            let score = (f64::from(seen) / f64::from(needed)).min(1.0);
+            if seen > 0 && score > best.score {
+                best = Finding { score, pattern: Some(pattern), alarm: seen >= needed, ..Finding::default() };
+            }
+        };
+        for (period, seen) in (1..).zip(self.runs.iter().copied()) {
+            let needed = (period as u32 + 1 + patience) * slower;
+            let times = seen / period as u32 + 1;
+            let same_error = now.failed == Some(true) && now.error.is_some();
+            let pattern = if same_error {
+                Pattern::SameError { period, times }
+            } else {
+                Pattern::Repeats { period, times }
+            };
+            consider(seen, needed, pattern);
+        }
+        // One of them is nothing to talk about.
+        consider(
+            self.nothing.saturating_sub(1),
+            NOTHINGS - 1 + patience,
+            Pattern::NothingToDo { times: self.nothing },
+        );
+        consider(self.empty.saturating_sub(1), NOTHINGS - 1 + patience, Pattern::Empty { times: self.empty });
+        best
+    }
+
+    fn learn(&mut self, now: &Sketch, eventful: bool) {
+        if self.past.len() == MEMORY
+            && let Some(old) = self.past.pop_front()
+        {
+            let then = self.count - MEMORY as u64;
+            self.facts.forget(old.facts.at(0), then);
+            self.words.forget(old.words.at(0), then);
+            self.shingles.forget(old.shingles.at(0), then);
+            self.named.forget(old.named.at(0), then);
+            self.calls.forget(old.calls.what.iter().copied(), then);
+        }
+        self.facts.learn(now.facts.at(0), self.count);
+        self.words.learn(now.words.at(0), self.count);
+        self.shingles.learn(now.shingles.at(0), self.count);
+        self.named.learn(now.named.at(0), self.count);
+        self.calls.learn(now.calls.what.iter().copied(), self.count);
+        for (key, value) in now.standing() {
+            let known = self.marks.entry(key).or_default();
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        }
+        for (key, value) in &now.numbers {
+            self.numbers.entry(*key).or_default().step(*value, self.count);
+        }
+        if eventful {
+            self.eventful += 1;
+            now.shingles.at(0).for_each(|hash| *self.common.entry(hash).or_default() += 1);
+        }
+        self.past.push_back(now.clone());
+        self.count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

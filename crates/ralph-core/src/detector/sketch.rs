@@ -1,0 +1,587 @@
+//! What is kept of an iteration for the detectors: a few kilobytes, whatever the agent printed.
+//!
+//! The runtime reads the output once, while it streams, and puts the sketch into `agent.exited`. The detectors see nothing
+//! else, so a resumed run has the same evidence as one that was never interrupted.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::hash::{self, Hasher, short};
+use super::lexicon::Sense;
+use super::lines::{LineReader, Lines};
+use super::sample::{Sample, Sampler, decode, encode};
+use super::signature::SignatureReader;
+use super::text::{self, Kind, Token};
+
+/// What the beginning of an output may cost to read. Behind it only lines are hashed, until the end.
+const HEAD: u64 = 1 << 20;
+/// The end of a long output is read, too.
+const TAIL: usize = 128 * 1024;
+/// A longer line is read in parts.
+const MAX_LINE: usize = 4096;
+const MOST_FACTS: usize = 320;
+const MOST_WORDS: usize = 160;
+const MOST_SHINGLES: usize = 256;
+const MOST_MARKS: usize = 96;
+const MOST_NUMBERS: usize = 24;
+const MOST_ERRORS: usize = 24;
+/// More errors than these are many.
+const MOST_FAULTS: usize = 1000;
+const MOST_LINES: usize = 256;
+const MOST_CALLS: usize = 64;
+/// Lines that are shown to a person.
+const SHOWN_LINE: usize = 160;
+const SHOWN_LINES: usize = 3;
+
+/// What an iteration said and did, without the words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sketch {
+    /// Bytes of text.
+    pub bytes: u64,
+    /// Tokens that were read.
+    pub tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Lines>,
+    /// Paths, identifiers, codes.
+    pub facts: Sample,
+    /// Plain words that say something.
+    pub words: Sample,
+    /// Three tokens in a row.
+    pub shingles: Sample,
+    /// Those with a fact among them.
+    pub named: Sample,
+    /// Lines that name an error, normalised.
+    #[serde(skip_serializing_if = "Sample::is_empty")]
+    pub errors: Sample,
+    /// Where the work stands, in the iteration's own words: checkboxes, counts, test results.
+    #[serde(skip_serializing_if = "Marks::is_empty")]
+    pub marks: Marks,
+    /// Lines that name something as failing or not done. A list that gets shorter is progress, though every line of it has
+    /// been seen.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub open: u32,
+    /// Different lines that name an error and a place.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub faults: u32,
+    /// Other numbers, each by what stands around it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<(u32, f64)>,
+    #[serde(skip_serializing_if = "Calls::is_empty")]
+    pub calls: Calls,
+    /// The last thing it did failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<bool>,
+    /// Stands for the state of the workspace after the iteration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    pub says: Says,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+    /// The first lines that say something, and the first error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// What the wording tells, in lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Says {
+    /// Lines with words on them.
+    pub lines: u32,
+    /// Words on them.
+    pub words: u32,
+    /// Words in sentences to the effect that there is nothing to do.
+    pub idle: u32,
+    /// Words in sentences to the effect that something else has to end first.
+    pub waiting: u32,
+}
+
+/// Tool calls, where the agent's stream names them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Calls {
+    /// Whether the stream names tools at all.
+    pub known: bool,
+    pub count: u32,
+    pub failed: u32,
+    /// Calls that are meant to change something.
+    pub changing: u32,
+    /// Name and arguments of the first ones, sorted.
+    #[serde(with = "hashes", skip_serializing_if = "Vec::is_empty")]
+    pub what: Vec<u32>,
+    /// Those of them that were meant to change something and did not fail.
+    #[serde(with = "hashes", skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<u32>,
+}
+
+impl Sketch {
+    /// Everything that tells where the work stands: keys and values.
+    pub(super) fn standing(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let counts = [(mark("open"), self.open), (mark("faults"), self.faults)];
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        self.marks.values.iter().map(|(key, value)| (*key, *value)).chain(counts)
+    }
+}
+
+impl Calls {
+    fn is_empty(&self) -> bool {
+        !self.known
+    }
+
+    /// How many calls two iterations have in common, of the larger number.
+    pub(super) fn alike(&self, other: &Calls) -> f64 {
+        let (mut a, mut b) = (self.what.iter().peekable(), other.what.iter().peekable());
+        let mut both = 0;
+        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+            match x.cmp(y) {
+                std::cmp::Ordering::Less => drop(a.next()),
+                std::cmp::Ordering::Greater => drop(b.next()),
+                std::cmp::Ordering::Equal => {
+                    both += 1;
+                    a.next();
+                    b.next();
+                }
+            }
+        }
+        super::sample::share(both, self.what.len().max(other.what.len()))
+    }
+}
+
+mod hashes {
+    use super::{decode, encode};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(hashes: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
+        encode(hashes).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        decode(&text).ok_or_else(|| serde::de::Error::custom("not hashes"))
+    }
+}
+
+/// Keys and values, sampled by the key: the same keys are kept of any two iterations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    level: u8,
+    values: BTreeMap<u32, u32>,
+}
+
+impl Marks {
+    fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Several values of one key count as one that is made of them all.
+    fn add(&mut self, key: u32, value: u32, most: usize) {
+        if key.leading_zeros() < u32::from(self.level) {
+            return;
+        }
+        let known = self.values.entry(key).or_default();
+        *known = short(Hasher::new().number(u64::from(*known) << 32 | u64::from(value)).finish());
+        while self.values.len() > most && self.level < 32 {
+            self.level += 1;
+            let level = u32::from(self.level);
+            self.values.retain(|key, _| key.leading_zeros() >= level);
+        }
+    }
+}
+
+impl Serialize for Marks {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let flat: Vec<u32> = self.values.iter().flat_map(|(key, value)| [*key, *value]).collect();
+        serializer.serialize_str(&format!("{}:{}", self.level, encode(&flat)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Marks {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let parsed = || {
+            let (level, flat) = text.split_once(':')?;
+            let flat = decode(flat).filter(|flat| flat.len().is_multiple_of(2))?;
+            let values = flat.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            Some(Marks { level: level.parse().ok().filter(|level| *level <= 32)?, values })
+        };
+        parsed().ok_or_else(|| serde::de::Error::custom("not marks"))
+    }
+}
+
+/// What an agent did with a tool, as far as its stream tells.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ToolUse<'a> {
+    /// `shell`, `write`, `edit`, `read`, `search` or `other`.
+    pub kind: &'a str,
+    pub name: &'a str,
+    pub command: Option<&'a str>,
+    pub path: Option<&'a str>,
+    pub ok: Option<bool>,
+    pub exit_code: Option<i64>,
+    pub output: &'a str,
+}
+
+/// Reads what an iteration prints and does.
+#[derive(Debug)]
+pub struct Sketcher {
+    sketch: Sketch,
+    lines: LineReader,
+    /// Bytes that were read as text.
+    read: u64,
+    /// The line that has not ended yet.
+    partial: Vec<u8>,
+    /// What came behind the head, as much as may turn out to be the end.
+    tail: VecDeque<u8>,
+    facts: Sampler,
+    words: Sampler,
+    shingles: Sampler,
+    named: Sampler,
+    errors: Sampler,
+    numbers: BTreeMap<u32, f64>,
+    tokens: Vec<Token>,
+    signature: SignatureReader,
+    /// Lines that name something as failing or not done, and lines that name an error with its place.
+    open: u32,
+    faults: BTreeSet<u32>,
+}
+
+impl Default for Sketcher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sketcher {
+    pub fn new() -> Self {
+        Self {
+            sketch: Sketch::default(),
+            lines: LineReader::new(MOST_LINES),
+            read: 0,
+            partial: Vec::new(),
+            tail: VecDeque::new(),
+            facts: Sampler::new(MOST_FACTS),
+            words: Sampler::new(MOST_WORDS),
+            shingles: Sampler::new(MOST_SHINGLES),
+            named: Sampler::new(MOST_SHINGLES),
+            errors: Sampler::new(MOST_ERRORS),
+            numbers: BTreeMap::new(),
+            tokens: Vec::new(),
+            signature: SignatureReader::default(),
+            open: 0,
+            faults: BTreeSet::new(),
+        }
+    }
+
+    /// Takes text in pieces of any size.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.sketch.bytes += bytes.len() as u64;
+        self.lines.push(bytes);
+        let room = usize::try_from(HEAD.saturating_sub(self.read)).unwrap_or(usize::MAX);
+        let (head, rest) = bytes.split_at(room.min(bytes.len()));
+        self.read += head.len() as u64;
+        self.read_text(head);
+        let rest = &rest[rest.len().saturating_sub(TAIL)..];
+        self.tail.extend(rest);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
+    }
+
+    fn read_text(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let end = memchr::memchr(b'\n', bytes);
+            let room = MAX_LINE - self.partial.len();
+            let take = end.unwrap_or(bytes.len()).min(room);
+            self.partial.extend_from_slice(&bytes[..take]);
+            bytes = &bytes[take..];
+            if bytes.first() == Some(&b'\n') {
+                bytes = &bytes[1..];
+                self.end_line();
+            } else if self.partial.len() == MAX_LINE {
+                self.end_line();
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        let bytes = std::mem::take(&mut self.partial);
+        let line = text::clean(&bytes);
+        let line = line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
+        self.read_line(line.trim());
+        self.partial = bytes;
+        self.partial.clear();
+    }
+
+    fn read_line(&mut self, line: &str) {
+        let mut tokens = std::mem::take(&mut self.tokens);
+        text::tokens(line, &mut tokens);
+        self.signature.line(line);
+        if !tokens.is_empty() {
+            self.show(line);
+            self.sketch.tokens = self.sketch.tokens.saturating_add(tokens.len() as u32);
+            self.take_tokens(&tokens);
+            self.take_numbers(&tokens);
+            self.take_status(line, &tokens);
+            self.take_wording(line, &tokens);
+            if tokens.iter().any(|token| token.sense.is(Sense::ERROR)) {
+                self.take_error(line, &tokens);
+            }
+        }
+        self.tokens = tokens;
+    }
+
+    fn show(&mut self, line: &str) {
+        if self.sketch.shown.len() < SHOWN_LINES && line.chars().any(char::is_alphabetic) {
+            self.sketch.shown.push(cut(line));
+        }
+    }
+
+    fn take_tokens(&mut self, tokens: &[Token]) {
+        for token in tokens {
+            match token.kind {
+                Kind::Fact => self.facts.add(short(token.hash)),
+                Kind::Word if token.letters > 3 && !token.sense.is(Sense::FILLER) => {
+                    self.words.add(short(token.hash));
+                }
+                _ => {}
+            }
+        }
+        let shingle = |tokens: &[Token]| {
+            short(tokens.iter().fold(Hasher::new(), |hasher, token| hasher.number(token.hash)).finish())
+        };
+        let mut add = |tokens: &[Token]| {
+            let hash = shingle(tokens);
+            self.shingles.add(hash);
+            if tokens.iter().any(|token| token.kind == Kind::Fact) {
+                self.named.add(hash);
+            }
+        };
+        match tokens.len() {
+            0..3 => add(tokens),
+            _ => tokens.windows(3).for_each(add),
+        }
+    }
+
+    fn take_numbers(&mut self, tokens: &[Token]) {
+        for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Number) {
+            let before = at.checked_sub(1).map(|at| tokens[at]);
+            let behind = tokens.get(at + 1).copied();
+            let words = [before, behind, tokens.get(at + 2).copied()];
+            let is_word = |token: &Option<Token>| {
+                token.is_some_and(|token| matches!(token.kind, Kind::Word | Kind::Fact))
+            };
+            // A number among numbers is a column of a table.
+            if !is_word(&before) && !is_word(&behind) && token.of.is_none() {
+                continue;
+            }
+            let nearby = words.into_iter().chain([tokens.get(at + 3).copied()]).flatten();
+            let progress = nearby.into_iter().any(|token| token.sense.is(Sense::PROGRESS));
+            let key = words.iter().flatten().fold(Hasher::new(), |hasher, token| hasher.number(token.hash));
+            let key = short(key.finish());
+            if progress {
+                let value = short(Hasher::new().number(token.value.to_bits()).finish());
+                self.sketch.marks.add(key, value, MOST_MARKS);
+            } else if self.numbers.len() < MOST_NUMBERS || self.numbers.contains_key(&key) {
+                self.numbers.insert(key, token.value);
+            }
+        }
+    }
+
+    /// A checkbox or a test result: what stands behind it is the key.
+    fn take_status(&mut self, line: &str, tokens: &[Token]) {
+        let Some(status) = status(line) else { return };
+        let named = tokens.iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Fact));
+        let named = named.filter(|token| token.letters > 1 && !token.sense.is(Sense::PROGRESS));
+        let mut some = false;
+        let key = named.fold(Hasher::new(), |hasher, token| {
+            some = true;
+            hasher.number(token.hash)
+        });
+        if some {
+            self.sketch.marks.add(short(key.number(7).finish()), status, MOST_MARKS);
+            self.open += u32::from(status == OPEN);
+        }
+    }
+
+    fn take_wording(&mut self, line: &str, tokens: &[Token]) {
+        let words = tokens.iter().filter(|token| token.kind == Kind::Word).count() as u32;
+        if words == 0 {
+            return;
+        }
+        let says = &mut self.sketch.says;
+        says.lines += 1;
+        says.words += words;
+        for sentence in line.split(['.', ';', '!', '—', ':']) {
+            let sense = Senses::of(sentence);
+            if sense.idle {
+                says.idle += sense.words;
+            }
+            if sense.waiting {
+                says.waiting += sense.words;
+            }
+        }
+    }
+
+    fn take_error(&mut self, line: &str, tokens: &[Token]) {
+        let named = tokens.iter().filter(|token| token.kind != Kind::Number);
+        let error = short(named.fold(Hasher::new(), |hasher, token| hasher.number(token.hash)).finish());
+        self.errors.add(error);
+        if tokens.iter().any(|token| token.kind == Kind::Fact) && self.faults.len() < MOST_FAULTS {
+            self.faults.insert(error);
+        }
+        if self.sketch.error.is_none() {
+            self.sketch.error = Some(cut(line));
+        }
+    }
+
+    /// The iteration is over.
+    pub fn finish(mut self) -> Sketch {
+        let tail: Vec<u8> = std::mem::take(&mut self.tail).into();
+        self.read_text(&tail);
+        self.end_line();
+        let (lines, says_something) = self.lines.finish();
+        let mut sketch = self.sketch;
+        (sketch.open, sketch.faults) = (self.open, self.faults.len() as u32);
+        sketch.lines = says_something.then_some(lines);
+        sketch.facts = self.facts.finish();
+        sketch.words = self.words.finish();
+        sketch.shingles = self.shingles.finish();
+        sketch.named = self.named.finish();
+        sketch.errors = self.errors.finish();
+        sketch.numbers = self.numbers.into_iter().collect();
+        sketch.calls.what.sort_unstable();
+        sketch.signature = self.signature.finish();
+        sketch
+    }
+
+    /// A tool was used. What it was told and what it printed is read as part of the output.
+    pub fn tool(&mut self, tool: &ToolUse) {
+        let told = tool.command.or(tool.path).unwrap_or_default();
+        self.break_line();
+        self.push(format!("[{}] {told}\n", tool.name).as_bytes());
+        self.push(tool.output.as_bytes());
+        self.break_line();
+        let mut tokens = Vec::new();
+        text::tokens(told, &mut tokens);
+        let what = Hasher::new().bytes(tool.name.as_bytes());
+        let what = tokens.iter().fold(what, |hasher, token| hasher.number(token.hash));
+        let failed = tool.ok == Some(false) || tool.exit_code.is_some_and(|code| code != 0);
+        self.add_call(short(what.finish()), failed, matches!(tool.kind, "write" | "edit"));
+        match tool.kind {
+            _ if failed => self.signature.failed_call(tool.name, told, tool.exit_code),
+            "write" | "edit" => self.signature.call(tool.path, None),
+            "search" => self.signature.call(None, tool.command),
+            _ => {}
+        }
+    }
+
+    /// Ends a line that has begun.
+    fn break_line(&mut self) {
+        if !self.partial.is_empty() {
+            self.push(b"\n");
+        }
+    }
+
+    pub(super) fn add_call(&mut self, what: u32, failed: bool, changing: bool) {
+        let calls = &mut self.sketch.calls;
+        calls.known = true;
+        calls.count += 1;
+        calls.failed += u32::from(failed);
+        calls.changing += u32::from(changing);
+        if calls.what.len() < MOST_CALLS {
+            calls.what.push(what);
+            if changing && !failed {
+                calls.changes.push(what);
+            }
+        }
+        self.sketch.failed = Some(failed);
+    }
+
+    /// The stream names tools, even if none was called.
+    pub fn names_tools(&mut self) {
+        self.sketch.calls.known = true;
+    }
+}
+
+/// What a sentence comes to.
+struct Senses {
+    words: u32,
+    idle: bool,
+    waiting: bool,
+}
+
+impl Senses {
+    fn of(sentence: &str) -> Self {
+        let mut words = 0;
+        let mut sense = Sense::default();
+        for word in sentence.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '_') {
+            if !word.is_empty() {
+                words += 1;
+                sense = sense.and(Sense::of(&word.to_lowercase()));
+            }
+        }
+        let waiting = sense.is(Sense::WAIT);
+        Self {
+            words,
+            idle: sense.is(Sense::WHOLE) && sense.is(Sense::DONE) && !sense.is(Sense::ACT),
+            waiting,
+        }
+    }
+}
+
+/// Done, and not done.
+const CLOSED: u32 = 1;
+const OPEN: u32 = 2;
+
+/// The state that the beginning of a line gives to what it names.
+fn status(line: &str) -> Option<u32> {
+    let line = line
+        .trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '*' | '+' | '=' | '|' | '#'));
+    const SIGNS: &[(&str, u32)] = &[
+        ("[x]", CLOSED),
+        ("[X]", CLOSED),
+        ("[ ]", OPEN),
+        ("[~]", 3),
+        ("☑", CLOSED),
+        ("✅", CLOSED),
+        ("✔", CLOSED),
+        ("✓", CLOSED),
+        ("☐", OPEN),
+        ("⬜", OPEN),
+        ("✗", OPEN),
+        ("✘", OPEN),
+        ("❌", OPEN),
+        ("✖", OPEN),
+        ("PASS", CLOSED),
+        ("FAIL", OPEN),
+        ("FAILED", OPEN),
+        ("PASSED", CLOSED),
+        ("ok ", CLOSED),
+        ("not ok ", OPEN),
+        ("DONE", CLOSED),
+        ("TODO", OPEN),
+    ];
+    SIGNS.iter().find(|(sign, _)| line.starts_with(sign)).map(|(_, value)| *value)
+}
+
+fn cut(line: &str) -> String {
+    if line.len() <= SHOWN_LINE {
+        return line.to_owned();
+    }
+    let end = (0..=SHOWN_LINE).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", &line[..end])
+}
+
+/// Stands for anything that can be told apart by a text.
+pub(super) fn mark(text: &str) -> u32 {
+    short(hash::of(text))
+}
+
+#[cfg(test)]
+mod tests;
