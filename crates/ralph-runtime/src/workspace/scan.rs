@@ -12,7 +12,7 @@ const MAX_PATHS: usize = 20;
 /// A tree with more files is not looked at.
 const MAX_FILES: usize = 500_000;
 /// What nobody edits by hand, where no `.gitignore` says so.
-const BUILD_FOLDERS: &[&str] =
+pub(super) const BUILD_FOLDERS: &[&str] =
     &["node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle", ".next"];
 
 /// A look at the workspace: for each file a hash of its path and one of its size, times and mode.

@@ -1,0 +1,113 @@
+//! What has to be known of a git repository, read from its files: which paths are tracked, and which commit is checked out.
+//!
+//! No program is run and nothing is written. The formats are git's: `gitformat-index(5)`, `gitrepository-layout(5)`.
+
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::git_index;
+
+/// Symbolic references that point at each other.
+const MAX_HOPS: usize = 5;
+
+/// A repository, by its folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// Where the files are.
+    pub work_tree: PathBuf,
+    /// What this checkout alone has: HEAD and index.
+    git_dir: PathBuf,
+    /// What all worktrees share.
+    common_dir: PathBuf,
+}
+
+impl Repository {
+    /// The repository that this folder is in.
+    pub(super) fn find(folder: &Path) -> Option<Self> {
+        folder.ancestors().find_map(Self::open)
+    }
+
+    /// The repository whose top folder this is.
+    pub(super) fn open(folder: &Path) -> Option<Self> {
+        let entry = folder.join(".git");
+        let meta = std::fs::metadata(&entry).ok()?;
+        let git_dir = if meta.is_dir() {
+            entry
+        } else {
+            // A worktree or a submodule: the file says where.
+            let text = std::fs::read(&entry).ok()?;
+            folder.join(path_of(text.strip_prefix(b"gitdir:")?))
+        };
+        let common_dir = match std::fs::read(git_dir.join("commondir")) {
+            Ok(text) => git_dir.join(path_of(&text)),
+            Err(_) => git_dir.clone(),
+        };
+        Some(Self { work_tree: folder.to_owned(), git_dir, common_dir })
+    }
+
+    /// The commit that is checked out. `None`: there is none yet, or it is kept in a way that is not known here.
+    pub(super) fn head(&self) -> Option<String> {
+        let mut name = "HEAD".to_owned();
+        for _ in 0..MAX_HOPS {
+            let value = self.reference(&name)?;
+            match value.strip_prefix("ref:") {
+                Some(target) => name = target.trim().to_owned(),
+                None => return is_object_id(&value).then_some(value),
+            }
+        }
+        None
+    }
+
+    fn reference(&self, name: &str) -> Option<String> {
+        if name.split('/').any(|part| part == "..") || name.starts_with('/') {
+            return None;
+        }
+        for folder in [&self.git_dir, &self.common_dir] {
+            if let Ok(text) = std::fs::read_to_string(folder.join(name)) {
+                return Some(text.trim().to_owned());
+            }
+        }
+        let packed = std::fs::read(self.common_dir.join("packed-refs")).ok()?;
+        packed.split(|byte| *byte == b'\n').find_map(|line| {
+            let line = std::str::from_utf8(line).ok()?;
+            let (id, packed_name) = line.split_once(' ')?;
+            (packed_name.trim_end() == name).then(|| id.to_owned())
+        })
+    }
+
+    /// The paths that git tracks, from the top folder. Those of a sparse checkout that are not there may be missing.
+    pub(super) fn tracked(&self) -> io::Result<Vec<PathBuf>> {
+        let id_length = if self.uses_sha256() { 32 } else { 20 };
+        let index = match std::fs::read(self.git_dir.join("index")) {
+            Ok(bytes) => git_index::parse(&bytes, id_length)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut paths = index.paths;
+        if let Some(id) = index.shared {
+            // The other half of a split index. What it has and this one took out is on disk or it is not.
+            let shared = std::fs::read(self.git_dir.join(format!("sharedindex.{id}")))?;
+            paths.extend(git_index::parse(&shared, id_length)?.paths);
+        }
+        Ok(paths.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect())
+    }
+
+    fn uses_sha256(&self) -> bool {
+        let config = std::fs::read(self.common_dir.join("config")).unwrap_or_default();
+        let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
+        config.lines().any(|line| {
+            let value = line.trim().strip_prefix("objectformat").map(str::trim_start);
+            value.and_then(|value| value.strip_prefix('=')).is_some_and(|value| value.trim() == "sha256")
+        })
+    }
+}
+
+fn is_object_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn path_of(text: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(text.trim_ascii()))
+}
