@@ -274,8 +274,9 @@ mod tests {
 
     #[test]
     fn family_is_children_and_grandchildren_only() {
+        // A shell gives its background commands an empty stdin, so `cat` has to be handed the open one by name.
         let mut shell = std::process::Command::new("/bin/sh")
-            .args(["-c", "cat & echo $!; wait"])
+            .args(["-c", "exec 3<&0; cat <&3 & echo $!; wait"])
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()
