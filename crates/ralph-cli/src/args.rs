@@ -177,6 +177,9 @@ pub struct ResumeArgs {
     pub pick: PickArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
+    /// Set any key of event_loop by its path, such as event_loop.max_wall_time=14d
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
     /// Go on from the last sound record of a damaged journal; a copy of it is kept
     #[arg(long)]
     pub recover: bool,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::event::TimerId;
 use crate::ids::IterationNumber;
+use crate::plan::GatePlan;
 use crate::prompt::Draft;
 use crate::time::Timestamp;
 
@@ -12,6 +13,11 @@ pub enum Effect {
     SpawnAgent(SpawnAgent),
     /// TERM, the grace, KILL. No grace: KILL at once.
     KillAgent {
+        grace: Duration,
+    },
+    /// Run these gates of the plan on the tree as it is, as many at a time as the plan says.
+    RunGates(RunGates),
+    KillGates {
         grace: Duration,
     },
     /// A timer takes the place of an older one in the same slot.
@@ -30,6 +36,13 @@ pub struct SpawnAgent {
     pub prompt: Draft,
     /// Report when the agent has printed nothing for this long.
     pub silence_timeout: Option<Duration>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunGates {
+    pub iteration: IterationNumber,
+    pub round: u32,
+    pub gates: Vec<GatePlan>,
 }
 
 /// Work is timed by a clock that stands still while the machine sleeps; waits end at a time of day.

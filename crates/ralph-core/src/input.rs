@@ -1,8 +1,9 @@
 //! What comes into the engine: a person or the API asks (Command), the shell saw something (Report).
 
 use crate::event::{
-    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, Guidance, HatReset,
-    RunResumed, RunStarted, StopRequest, TimerId, ToolCalled, ToolFinished, TopicEmitted, UsageUpdated,
+    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, GateFinished,
+    GateStarted, GatesFinished, Guidance, HatReset, RunResumed, RunStarted, StopRequest, TimerId, ToolCalled,
+    ToolFinished, TopicEmitted, UsageUpdated,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,9 @@ pub enum Report {
     AgentFellSilent(AgentSilent),
     AgentExited(Box<AgentExited>),
     TopicEmitted(TopicEmitted),
+    GateStarted(GateStarted),
+    GateFinished(GateFinished),
+    GatesFinished(GatesFinished),
     TimerFired(TimerId),
     JournalFailed { message: String },
 }

@@ -1,6 +1,9 @@
 //! The plan: a loop's definition with every default filled in. It is stored whole in `run.started`, so a resumed run needs
 //! nothing else to know what it is.
 
+mod memory;
+mod proof;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::hat::HatsPlan;
 use crate::time::millis;
+
+pub use memory::MemoryPlan;
+pub use proof::{GATE_TIMEOUT, GatePlan, GateWhen, NoErrors, Proof};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -38,6 +44,15 @@ pub struct Plan {
     pub limits: Limits,
     pub pace: Pace,
     pub signals: SignalPlan,
+    /// What a claim of completion has to stand.
+    #[serde(default)]
+    pub proof: Proof,
+    /// What is carried from one iteration to the next.
+    #[serde(default = "MemoryPlan::off")]
+    pub memory: MemoryPlan,
+    /// Rules that every prompt repeats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guardrails: Vec<String>,
     /// One pass instead of a loop.
     pub once: bool,
     /// Whether background processes of a finished agent are ended.
@@ -67,6 +82,9 @@ impl Plan {
             limits: Limits::default(),
             pace: Pace::default(),
             signals: SignalPlan::default(),
+            proof: Proof::default(),
+            memory: MemoryPlan::default(),
+            guardrails: Vec::new(),
             once: false,
             kill_leftovers: true,
             log_dir: None,
@@ -115,6 +133,11 @@ fn plain_text() -> String {
 }
 
 impl AgentPlan {
+    /// Whether its output is a stream that shows its work.
+    pub fn shows_work(&self) -> bool {
+        self.output != plain_text()
+    }
+
     /// Any program that takes its prompt on standard input and prints text.
     pub fn command(program: impl Into<String>) -> Self {
         Self {
@@ -256,6 +279,12 @@ pub struct SignalPlan {
     /// What `<promise>…</promise>` holds when a RALPH.md asks the agent for it and the task is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_signal: Option<String>,
+    /// The user's own rule for a claim, in place of `<ralph>COMPLETE</ralph>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_regex: Option<String>,
+    /// The user's own rule for blocked, in place of `<ralph>BLOCKED: …</ralph>`. Group 1 is the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_regex: Option<String>,
 }
 
 impl Default for Limits {

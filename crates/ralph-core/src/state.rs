@@ -1,10 +1,14 @@
 //! What a run is at this moment. It changes only by applying events, so the journal alone rebuilds it.
 
+mod proof;
+
 use std::time::Duration;
 
+use crate::check::Ledger;
 use crate::event::{
-    AgentSwitched, DelayReason, DelayStarted, Event, InterruptCause, IterationFinished, IterationInterrupted,
-    IterationStarted, KillCause, LimitHit, RunResumed, RunStopped, StopRequest, UsageUpdated,
+    AgentSwitched, DelayReason, DelayStarted, Event, GatesFinished, InterruptCause, IterationFinished,
+    IterationInterrupted, IterationStarted, KillCause, LimitHit, RunResumed, RunStopped, StopRequest,
+    UsageUpdated,
 };
 use crate::failure::FailureClass;
 use crate::hat::Bus;
@@ -12,6 +16,8 @@ use crate::ids::{IterationNumber, RunId};
 use crate::plan::Plan;
 use crate::time::Timestamp;
 use crate::usage::Usage;
+
+pub use proof::{Checking, ProofState, Stage};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
@@ -38,6 +44,9 @@ pub struct RunState {
     pub crashes: u32,
 
     pub patience: Patience,
+    pub proof: ProofState,
+    /// What the tests, linters and type checkers that the agent ran came to.
+    pub ledger: Ledger,
 
     /// Time that agents worked.
     pub runtime: Duration,
@@ -92,6 +101,8 @@ pub enum Phase {
     /// Between iterations, about to decide.
     Ready,
     Running(Running),
+    /// Gates are at work on the iteration that was finished last.
+    Checking(Checking),
     Waiting(Waiting),
     Paused,
     Stopped,
@@ -138,6 +149,8 @@ impl RunState {
             unjudged: None,
             crashes: 0,
             patience: Patience::default(),
+            proof: ProofState::default(),
+            ledger: Ledger::new(&started.plan.workspace.to_string_lossy(), started.plan.proof.checks.clone()),
             runtime: Duration::ZERO,
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
@@ -175,6 +188,24 @@ impl RunState {
             Event::IterationInterrupted(interrupted) => self.apply_interrupted(interrupted),
             Event::LimitHit(limit) => self.apply_limit(limit),
             Event::AgentSwitched(switched) => self.apply_switched(switched, at),
+            Event::ToolCalled(call) => self.ledger.called(call),
+            Event::ToolFinished(end) => self.ledger.finished(end),
+            Event::GatesStarted(started) => {
+                self.proof.apply_started();
+                self.phase = Phase::Checking(Checking::of(started, self.events, at));
+            }
+            Event::GateFinished(result) => self.proof.apply_result(result),
+            Event::GatesFinished(ran) => {
+                self.runtime = self.runtime.saturating_add(ran.duration);
+                self.apply_gates_ran(ran);
+            }
+            Event::GatesKilled(killed) => {
+                if let Phase::Checking(checking) = &mut self.phase {
+                    checking.apply_killed(killed);
+                }
+            }
+            Event::CompletionAccepted(accepted) => self.proof.apply_accepted(accepted),
+            Event::CompletionRejected(rejected) => self.proof.apply_rejected(rejected),
             Event::DelayStarted(delay) => self.apply_delay(delay),
             Event::DelayEnded { early } => {
                 if !early {
@@ -200,8 +231,11 @@ impl RunState {
         if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_) | Event::HatReset(_))) {
             self.last_at = self.last_at.max(at);
         }
-        if let (Phase::Running(running), false) = (&mut self.phase, matches!(event, Event::RunResumed(_))) {
-            running.last_seen = running.last_seen.max(at);
+        match &mut self.phase {
+            _ if matches!(event, Event::RunResumed(_)) => {}
+            Phase::Running(running) => running.last_seen = running.last_seen.max(at),
+            Phase::Checking(checking) => checking.last_seen = checking.last_seen.max(at),
+            _ => {}
         }
     }
 
@@ -212,9 +246,15 @@ impl RunState {
         self.stop_request = None;
         self.pause_requested = false;
         self.stopped = None;
+        if let Phase::Checking(checking) = &self.phase {
+            // The gates died with ralph, and run again. What they worked counts.
+            self.runtime = self.runtime.saturating_add(checking.last_seen.since(checking.started_at));
+            self.phase = Phase::Ready;
+        }
         if self.phase == Phase::Stopped {
-            // A person wants it to go on: what it stopped for has been dealt with.
-            self.unjudged = None;
+            // A person wants it to go on: what it stopped for has been dealt with, but for a claim that is still open.
+            let open = matches!(self.proof.stage, Stage::Open);
+            self.unjudged = self.unjudged.take().filter(|last| last.claims_complete && open);
             (self.patience.limited_until, self.patience.outage) = (None, false);
             self.bus.iter_mut().for_each(Bus::resumed_after_stop);
         }
@@ -225,6 +265,7 @@ impl RunState {
 
     fn apply_started(&mut self, started: &IterationStarted, at: Timestamp) {
         self.attempts = started.attempt;
+        self.ledger.next_iteration();
         self.unjudged = None;
         (self.patience.limited_until, self.patience.outage) = (None, false);
         self.phase = Phase::Running(Running {
@@ -238,6 +279,15 @@ impl RunState {
             usage: Usage::default(),
             cost_usd: None,
         });
+    }
+
+    fn apply_gates_ran(&mut self, ran: &GatesFinished) {
+        let cut_short = matches!(&self.phase, Phase::Checking(checking) if checking.killed.is_some());
+        let claims = self.unjudged.as_ref().is_some_and(|last| last.claims_complete);
+        if !cut_short {
+            self.proof.apply_ran(ran, claims);
+        }
+        self.phase = Phase::Ready;
     }
 
     fn apply_delay(&mut self, delay: &DelayStarted) {
@@ -286,6 +336,7 @@ impl RunState {
         self.attempts = 0;
         self.crashes = 0;
         self.unjudged = Some(finished.clone());
+        self.proof.begin();
         let patience = &mut self.patience;
         (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
         patience.context_too_long = finished.class == Some(FailureClass::ContextTooLong);
@@ -338,8 +389,12 @@ impl RunState {
 
     /// Time worked, the running attempt included.
     pub fn runtime_now(&self, now: Timestamp) -> Duration {
-        let running = self.running().map_or(Duration::ZERO, |running| now.since(running.started_at));
-        self.runtime.saturating_add(running)
+        let since = match &self.phase {
+            Phase::Running(running) => Some(running.started_at),
+            Phase::Checking(checking) => Some(checking.started_at),
+            _ => None,
+        };
+        self.runtime.saturating_add(since.map_or(Duration::ZERO, |since| now.since(since)))
     }
 
     /// Tokens of all kinds, the running attempt included.

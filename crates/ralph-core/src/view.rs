@@ -10,7 +10,7 @@ use crate::event::{DelayReason, Event, IterationFinished, IterationInterrupted, 
 use crate::guard::{GuardDef, Guards, Reading};
 use crate::ids::{IterationNumber, RunId};
 use crate::record::Record;
-use crate::state::{Phase, RunState, Running};
+use crate::state::{Checking, Phase, RunState, Running};
 use crate::time::Timestamp;
 
 /// Failures of a streak that are kept as evidence: the newest.
@@ -25,6 +25,8 @@ pub struct View {
     said: Option<String>,
     stopped_at: Option<Timestamp>,
     wait: Option<Wait>,
+    /// Those of the last round.
+    gates: Vec<String>,
     evidence: Evidence,
 }
 
@@ -107,6 +109,7 @@ impl View {
                 self.wait = Some(Wait { reason: delay.reason, since: record.at, until: delay.until });
             }
             Event::DelayEnded { .. } => self.wait = None,
+            Event::GatesStarted(started) => self.gates.clone_from(&started.gates),
             Event::RunStopped(_) => {
                 self.stopped_at = Some(record.at);
                 self.wait = None;
@@ -150,6 +153,26 @@ impl View {
 
     pub fn running(&self) -> Option<&Running> {
         self.state.as_ref().and_then(RunState::running)
+    }
+
+    /// The gates that are at work.
+    pub fn checking(&self) -> Option<&Checking> {
+        match &self.state.as_ref()?.phase {
+            Phase::Checking(checking) => Some(checking),
+            _ => None,
+        }
+    }
+
+    /// Whether an agent or a gate works now.
+    pub fn is_at_work(&self) -> bool {
+        self.running().is_some() || self.checking().is_some()
+    }
+
+    /// Gates of this round that have not ended yet.
+    pub fn open_gates(&self) -> impl Iterator<Item = &str> {
+        let ended = self.state.as_ref().map(|state| state.proof.results.as_slice()).unwrap_or_default();
+        let is_open = move |name: &&String| !ended.iter().any(|gate| gate.name == **name);
+        self.gates.iter().filter(is_open).map(String::as_str)
     }
 
     /// The iteration and attempt that is running.

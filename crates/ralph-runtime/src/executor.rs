@@ -10,6 +10,8 @@ use ralph_core::plan::Plan;
 
 use crate::attempt::{Attempt, Unreported};
 use crate::driver::Envelope;
+use crate::gate::Round;
+use crate::job::Group;
 use crate::lock;
 use crate::process::{Handle, Supervisor};
 use crate::store::RunDir;
@@ -31,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) inbox: Sender<Envelope>,
     /// The workspace after the last iteration: the next one's before.
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
+    pub(crate) gates: Arc<Group>,
 }
 
 /// The attempt that is running, if any.
@@ -107,7 +110,8 @@ impl Executor {
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
-        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot: Mutex::new(None) };
+        let (snapshot, gates) = (Mutex::new(None), Arc::default());
+        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, gates };
         Ok(Self { shared: Arc::new(shared), timers, slot: Arc::default() })
     }
 
@@ -115,6 +119,11 @@ impl Executor {
         match effect {
             Effect::StartTimer { timer, when } => self.timers.set(timer, when),
             Effect::KillAgent { grace } => self.slot.kill(grace),
+            Effect::KillGates { grace } => self.shared.gates.end(grace),
+            Effect::RunGates(work) => {
+                let round = Round::new(&self.shared, work);
+                let _ = std::thread::Builder::new().name("gates".into()).spawn(move || round.run());
+            }
             Effect::SpawnAgent(spawn) => {
                 self.slot.lock().busy = true;
                 let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&self.slot));
@@ -125,8 +134,9 @@ impl Executor {
         }
     }
 
-    /// Ends the agent at once and returns when it is gone.
+    /// Ends the agent and the gates at once and returns when they are gone.
     pub(crate) fn shut_down(&mut self) {
+        self.shared.gates.shut_down();
         self.slot.kill(Duration::ZERO);
         let state = self.slot.lock();
         drop(self.slot.changed.wait_while(state, |state| state.busy));

@@ -6,6 +6,8 @@ mod command;
 pub mod control;
 mod driver;
 mod executor;
+mod gate;
+mod job;
 pub mod journal;
 mod listen;
 mod output;

@@ -159,6 +159,13 @@ impl RunDir {
         self.path.join("logs").join(format!("{:04}-{attempt}.log", iteration.0))
     }
 
+    /// What a gate printed. Gates of one name never run at the same time.
+    pub fn gate_log(&self, iteration: IterationNumber, round: u32, gate: &str) -> PathBuf {
+        let name: String =
+            gate.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+        self.path.join("logs").join(format!("{:04}-gate-{name}-{round}.log", iteration.0))
+    }
+
     /// A folder with nothing but this `ralph` in it, for the agent's PATH.
     pub fn bin(&self) -> PathBuf {
         self.path.join("bin")

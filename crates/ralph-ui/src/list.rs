@@ -81,7 +81,9 @@ impl ListedState {
             (None, _) if !alive => ListedState::Crashed,
             (None, Phase::Waiting(_)) => ListedState::Waiting,
             (None, Phase::Paused) => ListedState::Paused,
-            (None, Phase::Running(_) | Phase::Ready | Phase::Stopped) => ListedState::Running,
+            (None, Phase::Running(_) | Phase::Checking(_) | Phase::Ready | Phase::Stopped) => {
+                ListedState::Running
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ralph_core::event::{DelayReason, Event};
 use ralph_core::record::Record;
-use ralph_core::state::Running;
+use ralph_core::state::{Checking, Running};
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Wait, clean};
 
@@ -100,6 +100,8 @@ impl LiveScreen {
         let (tone, head, tail) = if let Some(running) = view.running() {
             let (head, tail) = self.running(running);
             (Tone::Plain, head, tail)
+        } else if let Some(checking) = view.checking() {
+            (Tone::Plain, self.checking(checking), String::new())
         } else if let Some(wait) = view.wait() {
             (Tone::Dim, self.waiting(wait), String::new())
         } else if view.is_paused() {
@@ -133,6 +135,12 @@ impl LiveScreen {
             head.push_str("  pauses after this");
         }
         (head, view.said().map(|said| format!("  {said}")).unwrap_or_default())
+    }
+
+    fn checking(&self, checking: &Checking) -> String {
+        let open: Vec<String> = self.story.view.open_gates().map(clean).collect();
+        let took = elapsed(self.now.since(checking.started_at));
+        format!("{} #{}  {took}  gates: {}", self.frame(), checking.iteration, open.join(", "))
     }
 
     fn waiting(&self, wait: Wait) -> String {
@@ -180,7 +188,7 @@ impl Screen for LiveScreen {
     }
 
     fn moves(&self) -> bool {
-        self.out.is_open() && (self.story.view.running().is_some() || self.story.view.wait().is_some())
+        self.out.is_open() && (self.story.view.is_at_work() || self.story.view.wait().is_some())
     }
 
     fn finish(&mut self) {

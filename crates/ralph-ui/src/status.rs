@@ -87,6 +87,10 @@ fn state_words(view: &View, state: &RunState, now: Timestamp, alive: bool, style
             };
             format!("running: iteration {}{of}{attempt}, for {took}{then}", running.iteration)
         }
+        Phase::Checking(checking) => {
+            let took = elapsed(now.since(checking.started_at));
+            format!("checking iteration {} with the gates, for {took}", checking.iteration)
+        }
         Phase::Waiting(waiting) => {
             let until = clock_from(waiting.until, now, &style.zone);
             format!("waiting until {until}, then iteration {}", state.next_iteration())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, GateFinished};
 use ralph_core::record::Record;
 use ralph_core::state::RunState;
 use ralph_core::view::{Ended, View, clean};
@@ -60,7 +60,7 @@ impl Story {
 
     fn lines(&self, record: &Record) -> Vec<String> {
         let paint = self.paint();
-        let running = self.view.running().is_some();
+        let running = self.view.is_at_work();
         let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];
         match &record.event {
             Event::RunStarted(_) => self.opening("run", record),
@@ -97,6 +97,12 @@ impl Story {
                 vec![paint.paint(Tone::Bad, &text)]
             }
             Event::IterationFinished(_) | Event::IterationInterrupted(_) => self.ended(record),
+            Event::GatesStarted(started) => words::gates::again(started)
+                .map(|text| paint.paint(Tone::Notice, &text))
+                .into_iter()
+                .collect(),
+            Event::GateFinished(gate) => vec![self.gate(gate)],
+            Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::DelayStarted(delay) if delay.wait >= WAIT_WORTH_A_LINE => {
                 vec![paint.dim(&words::waiting(delay, record.at, &self.style))]
             }
@@ -115,6 +121,14 @@ impl Story {
             line.push_str(&self.paint().dim(&near));
         }
         vec![line]
+    }
+
+    fn gate(&self, gate: &GateFinished) -> String {
+        let plan = self.view.state().map(|state| &state.plan.proof);
+        let known = plan.and_then(|proof| proof.gates.iter().find(|known| known.name == gate.name));
+        let required = known.is_none_or(|known| known.required);
+        let phrase = words::gates::finished(gate, required);
+        format!("  gate {} {}", clean(&gate.name), phrase.paint(self.paint()))
     }
 
     fn said(&self, text: &str) -> Vec<String> {

@@ -1,9 +1,13 @@
 //! Events in words. Everything that shows an event takes its words from here.
 
+pub(crate) mod gates;
+
+use std::time::Duration;
+
 use ralph_core::event::{
-    AgentExited, AgentKilled, AgentRetrying, CommandFinished, DelayReason, DelayStarted, Event, Exit,
-    InterruptCause, IterationFinished, IterationInterrupted, KillCause, Outcome, RunStarted, StopHow,
-    StopRequest, TimerSlot, ToolCalled, ToolFinished,
+    AgentExited, AgentRetrying, CommandFinished, DelayReason, DelayStarted, Event, Exit, InterruptCause,
+    IterationFinished, IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot,
+    ToolCalled, ToolFinished,
 };
 use ralph_core::guard::{GUARDS, GuardDef};
 use ralph_core::ids::IterationNumber;
@@ -190,7 +194,7 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
         Event::HatActivated(e) => Some(e.iteration),
         Event::IterationFinished(e) => Some(e.iteration),
         Event::IterationInterrupted(e) => Some(e.iteration),
-        _ => None,
+        other => gates::iteration_of(other),
     }
 }
 
@@ -243,10 +247,17 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             n => format!("attempt {n}"),
         },
         Event::GuidanceDelivered { count: n, .. } => count(*n, "message", "messages"),
-        Event::AgentKilled(e) => killed(e),
+        Event::AgentKilled(e) => kill_cause(&e.why, e.grace),
         Event::IterationFinished(e) => format!("{}{}", finished(e).paint(paint), attempt(e.attempt)),
         Event::IterationInterrupted(e) => format!("{}{}", interrupted(e).paint(paint), attempt(e.attempt)),
         Event::CompletionClaimed { .. } => "the agent says the task is complete".to_owned(),
+        Event::GatesStarted(_)
+        | Event::GateStarted(_)
+        | Event::GateFinished(_)
+        | Event::GatesFinished(_)
+        | Event::GatesKilled(_)
+        | Event::CompletionAccepted(_)
+        | Event::CompletionRejected(_) => gates::details(event),
         Event::DelayStarted(e) => waiting(e, at, style),
         Event::DelayEnded { early: true } => "cut short".to_owned(),
         Event::DelayEnded { early: false } | Event::RunPaused {} | Event::RunUnpaused {} => String::new(),
@@ -337,8 +348,8 @@ fn exited(exited: &AgentExited) -> String {
     out
 }
 
-fn killed(kill: &AgentKilled) -> String {
-    let why = match &kill.why {
+fn kill_cause(why: &KillCause, grace: Duration) -> String {
+    let why = match why {
         KillCause::Timeout => "it has used its time".to_owned(),
         KillCause::Silence => "it printed nothing for too long".to_owned(),
         KillCause::Hung => "it had said its last word and did not end".to_owned(),
@@ -346,8 +357,8 @@ fn killed(kill: &AgentKilled) -> String {
         KillCause::Stop => "the run is stopped".to_owned(),
         KillCause::Escalated => "asked again, without grace".to_owned(),
     };
-    match kill.grace.is_zero() {
+    match grace.is_zero() {
         true => why,
-        false => format!("{why}; KILL {} after TERM", duration(kill.grace)),
+        false => format!("{why}; KILL {} after TERM", duration(grace)),
     }
 }

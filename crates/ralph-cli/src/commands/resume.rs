@@ -27,7 +27,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         ))?;
         return Ok(0);
     }
-    let limits = raised(&state.plan, args.limits)?;
+    let limits = raised(&state.plan, &args.sets, args.limits)?;
     if let Some(cut) = session.cut {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
@@ -38,7 +38,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     Ok(stopped?.exit_code)
 }
 
-fn raised(plan: &ralph_core::plan::Plan, args: LimitArgs) -> Result<Limits, CliError> {
+fn raised(plan: &ralph_core::plan::Plan, sets: &[String], args: LimitArgs) -> Result<Limits, CliError> {
     let flags = Flags {
         max_iterations: args.max_iterations,
         max_runtime: args.max_runtime,
@@ -47,5 +47,5 @@ fn raised(plan: &ralph_core::plan::Plan, args: LimitArgs) -> Result<Limits, CliE
         stop_on_error: args.stop_on_error,
         ..Flags::default()
     };
-    Ok(config::change_limits(plan, &[], &flags, false)?.limits)
+    Ok(config::change_limits(plan, sets, &flags, false)?.limits)
 }

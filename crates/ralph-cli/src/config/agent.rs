@@ -183,16 +183,8 @@ impl CommandLine {
             return Err("expected a command\nwrite the program to run, such as ./my-agent.sh".to_owned());
         };
         if let Some((name, value)) = first.split_once('=').filter(|(name, _)| is_variable(name)) {
-            let then = shell_words::join(
-                words
-                    .iter()
-                    .skip(1)
-                    .skip_while(|word| word.split_once('=').is_some_and(|(name, _)| is_variable(name))),
-            );
-            let then = if then.is_empty() { "…".to_owned() } else { then };
             return Err(format!(
-                "{} is not a program, and no shell reads this line\n\
-                 set variables with `env`: {{command: {then}, env: {{{name}: {value}}}}}",
+                "{} is not a program, and no shell reads this line\nput `env` before it: env {name}={value} …",
                 quote(first)
             ));
         }

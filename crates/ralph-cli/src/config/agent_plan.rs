@@ -6,8 +6,6 @@ use ralph_core::plan::{AgentPlan, Price, PromptVia};
 
 use super::agent::{AgentSpec, CommandLine};
 
-/// The output format of a plain command.
-const TEXT: &str = "text";
 const COMMAND: &str = "command";
 
 impl AgentSpec {
@@ -36,6 +34,11 @@ impl AgentSpec {
         let Ok(def) = self.reads_like() else { return false };
         let priced = |model: &str| price::find(model, &price::of_user(prices)).is_some();
         def.stream.cost || (def.stream.tokens && self.model.as_deref().is_some_and(priced))
+    }
+
+    /// Whether the output tells how commands that the agent ran have ended.
+    pub fn tells_of_tools(&self) -> bool {
+        self.reads_like().is_ok_and(|def| def.stream.tool_results == agent::ToolResults::ExitCodes)
     }
 
     /// The agent whose output this one's is like.
@@ -92,11 +95,6 @@ impl AgentSpec {
             model: self.model.clone(),
         })
     }
-}
-
-/// Whether the output shows the agent's work, so that silence means something.
-pub fn shows_work(plan: &AgentPlan) -> bool {
-    plan.output != TEXT
 }
 
 fn any_command() -> &'static AgentDef {

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{AgentDef, CliDef, CommandLine};
 use super::commands::{CommandDef, Name};
+use super::memory::{ContextDef, CoreDef, MemoryDef};
+use super::proof::{GateDef, StopDef};
 use super::value::{Count, Delay, Factor, Limit, Price, Text, Timeout, Usd};
 
 /// What ralph runs, on which prompt, and when it stops.
@@ -50,6 +52,18 @@ pub struct Definition {
     pub enabled: bool,
     /// When the loop goes on, waits and stops.
     pub event_loop: EventLoop,
+    /// What the agent says to claim completion, and what has to hold before it is believed.
+    pub stop: StopDef,
+    /// Checks that ralph itself runs; a required one that fails refuses a claim of completion.
+    pub gates: Vec<GateDef>,
+    /// How many gates run at the same time. Not set: as many as the machine has cores.
+    pub gate_jobs: Option<Count>,
+    /// What prompts tell of earlier iterations.
+    pub memory: MemoryDef,
+    /// What else of earlier iterations a prompt repeats.
+    pub context: ContextDef,
+    /// What every prompt repeats.
+    pub core: CoreDef,
 }
 
 impl Default for Definition {
@@ -71,6 +85,12 @@ impl Default for Definition {
             completion_signal: None,
             enabled: true,
             event_loop: EventLoop::default(),
+            stop: StopDef::default(),
+            gates: Vec::new(),
+            gate_jobs: None,
+            memory: MemoryDef::default(),
+            context: ContextDef::default(),
+            core: CoreDef::default(),
         }
     }
 }

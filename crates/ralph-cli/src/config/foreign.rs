@@ -2,18 +2,8 @@
 //! have, and those of ralph itself that are still to come.
 
 /// Settings of ralph that are not there yet.
-pub const NOT_YET: [&str; 10] = [
-    "context",
-    "core",
-    "event_loop.required_events",
-    "event_loop.starting_event",
-    "gates",
-    "hats",
-    "idle",
-    "loop_detection",
-    "memory",
-    "stop",
-];
+pub const NOT_YET: [&str; 5] =
+    ["event_loop.required_events", "event_loop.starting_event", "hats", "idle", "loop_detection"];
 
 /// Settings of ralph-orchestrator, and what to do instead where there is something.
 pub const ORCHESTRATOR: [(&str, &str); 44] = [

@@ -13,8 +13,10 @@ mod definition;
 mod diagnostic;
 mod foreign;
 mod layers;
+mod memory;
 mod nearest;
 mod plan;
+mod proof;
 mod ralph_md;
 mod schema;
 mod show;
@@ -200,6 +202,9 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let prices = prices(&definition);
     let enforceable = agent.as_ref().is_some_and(|agent| (sources.cost_enforceable)(agent, &prices));
     found.extend(validate::bounds(&settings, &definition.event_loop, enforceable));
+    if let Some(agent) = &agent {
+        found.extend(proof::check(&settings, &definition, agent.tells_of_tools()));
+    }
     let place = TaskPlace {
         workspace: &workspace,
         target: target.as_ref(),

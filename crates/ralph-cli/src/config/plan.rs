@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::plan::{Backoff, Limits, Pace, Plan, Price, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, Price, SignalPlan, Task};
 
 use super::agent::AgentSpec;
-use super::agent_plan::shows_work;
 use super::commands;
 use super::definition::{Definition, EventLoop, FailureBackoff};
 use super::diagnostic::ConfigError;
 use super::layers::{self, Flags};
+use super::memory;
+use super::proof;
 use super::source::{Layer, SourceMap, Span};
 use super::validate::{self, Settings};
 use super::value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
@@ -35,7 +36,7 @@ impl Loaded {
             fallback.push(spec.to_plan(is_root).map_err(|message| at("fallback", &message))?);
         }
         let mut limits = limits(&definition.event_loop);
-        let is_stream = std::iter::once(&agent).chain(&fallback).all(shows_work);
+        let is_stream = std::iter::once(&agent).chain(&fallback).all(AgentPlan::shows_work);
         if definition.event_loop.silence_timeout.is_none() && is_stream {
             limits.silence_timeout = Some(STREAM_SILENCE);
         }
@@ -45,6 +46,8 @@ impl Loaded {
         let commands = commands::plan(&self.settings, definition, given, &self.workspace, folder)?;
         // A RALPH.md asks for credit unless it says otherwise, anything else only if it says so.
         let credit = definition.credit.unwrap_or(matches!(self.task, Task::RalphMd(_)));
+        let mut signals = signals(&definition.event_loop);
+        proof::add_regexes(&mut signals, &definition.stop);
         let fallback_after = definition.fallback_after.0;
         let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
@@ -56,10 +59,10 @@ impl Loaded {
             prices: prices(definition),
             limits,
             pace: Pace { fallback_after, fallback_wait, ..pace(&definition.event_loop) },
-            signals: SignalPlan {
-                completion_signal: completion_signal(definition),
-                ..signals(&definition.event_loop)
-            },
+            signals: SignalPlan { completion_signal: completion_signal(definition), ..signals },
+            proof: proof::proof(definition),
+            memory: memory::memory(definition, &self.task, &self.settings),
+            guardrails: definition.core.guardrails.iter().map(|text| text.0.clone()).collect(),
             once: !definition.enabled,
             kill_leftovers: definition.event_loop.kill_leftovers,
             log_dir,
@@ -171,8 +174,8 @@ pub fn change_limits(
             limits: Limits { iteration_timeout: keep(plan, &changed), ..limits(&changed) },
             pace: pace(&changed),
             signals: SignalPlan {
-                completion_signal: plan.signals.completion_signal.clone(),
-                ..signals(&changed)
+                completion_promise: signals(&changed).completion_promise,
+                ..plan.signals.clone()
             },
             kill_leftovers: changed.kill_leftovers,
             ..plan.clone()

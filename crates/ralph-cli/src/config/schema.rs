@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 use super::definition::Definition;
 
 /// Other names of settings. The value moves to the second path before anything reads it.
-pub const ALIASES: [(&str, &str); 4] = [
+pub const ALIASES: [(&str, &str); 5] = [
     ("event_loop.max_runtime_seconds", "event_loop.max_runtime"),
     ("event_loop.max_cost", "event_loop.max_cost_usd"),
     ("event_loop.prompt", "prompt"),
     ("event_loop.prompt_file", "prompt_file"),
+    ("stop.require_tsc", "stop.require_typecheck"),
 ];
 
 /// The schema that `ralph schema` prints.

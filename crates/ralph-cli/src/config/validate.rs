@@ -26,6 +26,15 @@ impl Settings {
         }
     }
 
+    /// Points a message at an item of a list.
+    pub fn at_item(&self, path: &str, index: usize, message: impl Into<String>) -> Diagnostic {
+        let found = Diagnostic::new(message);
+        match self.root.find(path).and_then(|entry| entry.value.items().get(index)) {
+            Some(item) => found.at(self.map.place(item.span)),
+            None => found,
+        }
+    }
+
     /// `ralph.yml:4:3`, `--set`, `-n`, or `default`.
     pub fn origin(&self, path: &str) -> String {
         match self.root.find(path) {

@@ -215,6 +215,33 @@ impl Quantity for Usd {
     }
 }
 
+/// A whole number, zero included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Amount(pub u32);
+
+quantity!(Amount);
+
+impl Quantity for Amount {
+    const SCHEMA_NAME: &'static str = "Amount";
+
+    fn expected() -> String {
+        "a whole number".to_owned()
+    }
+
+    fn from_int(value: i64) -> Result<Self, String> {
+        u32::try_from(value).map(Self).map_err(|_| "must be a whole number of at least 0".to_owned())
+    }
+
+    fn from_float(_: f64) -> Result<Self, String> {
+        Err("must be a whole number of at least 0".to_owned())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "integer", "minimum": 0 })
+    }
+}
+
 /// A price in US dollars; nothing is a price too.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]

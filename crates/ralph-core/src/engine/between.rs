@@ -25,7 +25,7 @@ impl Turn<'_> {
         let steps: &[fn(&mut Self) -> Flow] = &[
             Self::publish_due,
             Self::heed_blocked,
-            Self::heed_claim,
+            Self::prove,
             Self::heed_single_pass,
             Self::heed_failure,
             Self::heed_stop_request,
@@ -58,17 +58,17 @@ impl Turn<'_> {
         self.stop_if(why.map(|why| StopReason::new("blocked", StopKind::Blocked, why)))
     }
 
-    fn heed_claim(&mut self) -> Flow {
-        let claims = self.state().unjudged.as_ref().is_some_and(|last| last.claims_complete);
-        let done = || StopReason::new("complete", StopKind::Done, "the agent says the task is complete");
-        self.stop_if(claims.then(done))
-    }
-
     fn heed_single_pass(&mut self) -> Flow {
         let last = self.state().unjudged.as_ref().filter(|_| self.state().plan.once);
-        let reason = last.map(|last| match last.outcome.is_failure() {
-            true => StopReason::new("once", StopKind::Failed, "the single pass failed"),
-            false => StopReason::new("once", StopKind::Done, "the single pass is done"),
+        let refused = self.state().proof.rejected.as_ref();
+        let reason = last.map(|last| match (last.outcome.is_failure(), refused) {
+            (true, _) => StopReason::new("once", StopKind::Failed, "the single pass failed"),
+            (false, Some(claim)) => {
+                let message =
+                    format!("the single pass claimed to be complete, and was refused: {}", claim.why);
+                StopReason::new("once", StopKind::Failed, message)
+            }
+            (false, None) => StopReason::new("once", StopKind::Done, "the single pass is done"),
         });
         self.stop_if(reason)
     }
@@ -79,7 +79,7 @@ impl Turn<'_> {
         self.stop_if(reason)
     }
 
-    fn heed_stop_request(&mut self) -> Flow {
+    pub(super) fn heed_stop_request(&mut self) -> Flow {
         let asked = self.state().stop_request.as_ref();
         let reason = asked.map(|request| StopReason::interrupted(request.by));
         self.stop_if(reason)

@@ -215,7 +215,7 @@ fn failure_of(exited: &AgentExited) -> Option<String> {
     }
 }
 
-fn whole_millis(duration: Duration) -> Duration {
+pub(super) fn whole_millis(duration: Duration) -> Duration {
     Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 

@@ -7,6 +7,7 @@
 mod between;
 mod hats;
 mod iteration;
+mod proof;
 #[cfg(test)]
 mod tests;
 
@@ -169,6 +170,13 @@ impl Turn<'_> {
             }
             Report::AgentExited(e) if self.is_current(e.iteration.0, e.attempt) => self.agent_exited(*e),
             Report::TopicEmitted(e) if self.is_current(e.iteration.0, e.attempt) => self.topic_emitted(e),
+            Report::GateStarted(e) if self.is_checking(e.iteration.0, e.round) => {
+                self.emit(Event::GateStarted(e));
+            }
+            Report::GateFinished(e) if self.is_checking(e.iteration.0, e.round) => {
+                self.emit(Event::GateFinished(e));
+            }
+            Report::GatesFinished(e) if self.is_checking(e.iteration.0, e.round) => self.gates_finished(e),
             Report::TimerFired(timer) => self.timer_fired(timer),
             Report::JournalFailed { message } => self.journal_failed(message),
             // About an attempt that is over: it changes nothing.
@@ -181,12 +189,19 @@ impl Turn<'_> {
             | Report::UsageUpdated(_)
             | Report::AgentFellSilent(_)
             | Report::AgentExited(_)
-            | Report::TopicEmitted(_) => {}
+            | Report::TopicEmitted(_)
+            | Report::GateStarted(_)
+            | Report::GateFinished(_)
+            | Report::GatesFinished(_) => {}
         }
     }
 
     fn is_current(&self, iteration: u32, attempt: u32) -> bool {
         self.state().running().is_some_and(|r| r.iteration.0 == iteration && r.attempt == attempt)
+    }
+
+    fn is_checking(&self, iteration: u32, round: u32) -> bool {
+        matches!(&self.state().phase, Phase::Checking(c) if c.iteration.0 == iteration && c.round == round)
     }
 
     fn first_spent(&self, asked: Asked) -> Option<StopReason> {
@@ -197,9 +212,11 @@ impl Turn<'_> {
         let how = request.how;
         self.emit(Event::StopRequested(request));
         match (&self.state().phase, how) {
-            (Phase::Running(_), StopHow::AfterIteration) | (Phase::Stopped, _) => {}
+            (Phase::Running(_) | Phase::Checking(_), StopHow::AfterIteration) | (Phase::Stopped, _) => {}
             (Phase::Running(_), StopHow::Terminate) => self.kill_again(EXIT_GRACE),
             (Phase::Running(_), StopHow::Kill) => self.kill_again(Duration::ZERO),
+            (Phase::Checking(_), StopHow::Terminate) => self.kill_gates(KillCause::Stop, EXIT_GRACE),
+            (Phase::Checking(_), StopHow::Kill) => self.kill_gates(KillCause::Stop, Duration::ZERO),
             (Phase::Waiting(_), _) => {
                 self.emit(Event::DelayEnded { early: true });
                 self.decide();
@@ -239,6 +256,7 @@ impl Turn<'_> {
             self.state().running().filter(|r| r.epoch == timer.epoch && r.killed.is_none()).is_some();
         let session = self.state().session.epoch == timer.epoch && self.state().phase != Phase::Stopped;
         let waiting = matches!(&self.state().phase, Phase::Waiting(w) if w.epoch == timer.epoch);
+        let checking = matches!(&self.state().phase, Phase::Checking(c) if c.epoch == timer.epoch);
         match timer.slot.clone() {
             TimerSlot::IterationTimeout if running => {
                 self.emit(Event::TimerFired(timer));
@@ -249,13 +267,13 @@ impl Turn<'_> {
                 self.emit(Event::DelayEnded { early: false });
                 self.decide();
             }
-            TimerSlot::Guard(key) if running || session => {
+            TimerSlot::Guard(key) if running || checking || session => {
                 let Some(reason) = self.engine.guards.stop_by_key(&key, &self.engine.state) else { return };
                 self.emit(Event::TimerFired(timer));
-                if self.state().running().is_some() {
-                    self.kill(KillCause::Guard(key), GRACE);
-                } else {
-                    self.stop(reason);
+                match self.state().phase {
+                    Phase::Running(_) => self.kill(KillCause::Guard(key), GRACE),
+                    Phase::Checking(_) => self.kill_gates(KillCause::Guard(key), GRACE),
+                    _ => self.stop(reason),
                 }
             }
             _ => {}

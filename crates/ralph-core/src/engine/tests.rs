@@ -1,6 +1,7 @@
 //! Decisions that recorded sessions do not show: what comes late, comes twice, or comes back after a crash.
 
 mod patience;
+mod proof;
 
 use super::*;
 use crate::event::{
@@ -340,7 +341,7 @@ fn what_followed_a_finished_iteration_is_decided_again_if_it_was_lost() {
         run
     };
     let mut run = claims(true);
-    assert_eq!(run.resume(), ["run.resumed", "run.stopped"]);
+    assert_eq!(run.resume(), ["run.resumed", "completion.accepted", "run.stopped"]);
     assert_eq!(run.stop_reason(), Some(("complete", 0)));
     let mut run = claims(false);
     assert_eq!(run.resume(), ["run.resumed", "delay.started"]);

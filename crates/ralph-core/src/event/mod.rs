@@ -5,6 +5,7 @@
 
 mod agent;
 mod command;
+mod gate;
 mod iteration;
 mod run;
 mod topic;
@@ -17,6 +18,7 @@ use crate::input::{Command, Input, Report};
 
 pub use agent::*;
 pub use command::*;
+pub use gate::*;
 pub use iteration::*;
 pub use run::*;
 pub use topic::*;
@@ -67,6 +69,12 @@ pub enum Event {
     TopicEmitted(TopicEmitted),
     #[serde(rename = "hat.reset")]
     HatReset(HatReset),
+    #[serde(rename = "gate.started")]
+    GateStarted(GateStarted),
+    #[serde(rename = "gate.finished")]
+    GateFinished(GateFinished),
+    #[serde(rename = "gates.finished")]
+    GatesFinished(GatesFinished),
     #[serde(rename = "timer.fired")]
     TimerFired(TimerId),
     #[serde(rename = "journal.failed")]
@@ -97,6 +105,14 @@ pub enum Event {
     HatActivated(HatActivated),
     #[serde(rename = "hat.exhausted")]
     HatExhausted(HatExhausted),
+    #[serde(rename = "gates.started")]
+    GatesStarted(GatesStarted),
+    #[serde(rename = "gates.killed")]
+    GatesKilled(GatesKilled),
+    #[serde(rename = "completion.accepted")]
+    CompletionAccepted(CompletionAccepted),
+    #[serde(rename = "completion.rejected")]
+    CompletionRejected(CompletionRejected),
     #[serde(rename = "delay.started")]
     DelayStarted(DelayStarted),
     #[serde(rename = "delay.ended")]
@@ -130,6 +146,9 @@ impl Event {
             Event::AgentExited(e) => Report::AgentExited(e.clone()).into(),
             Event::TopicEmitted(e) => Report::TopicEmitted(e.clone()).into(),
             Event::HatReset(e) => Command::ResetHat(e.clone()).into(),
+            Event::GateStarted(e) => Report::GateStarted(e.clone()).into(),
+            Event::GateFinished(e) => Report::GateFinished(e.clone()).into(),
+            Event::GatesFinished(e) => Report::GatesFinished(e.clone()).into(),
             Event::TimerFired(e) => Report::TimerFired(e.clone()).into(),
             Event::JournalFailed { message } => Report::JournalFailed { message: message.clone() }.into(),
             Event::IterationStarted(_)
@@ -144,6 +163,10 @@ impl Event {
             | Event::TopicPublished(_)
             | Event::HatActivated(_)
             | Event::HatExhausted(_)
+            | Event::GatesStarted(_)
+            | Event::GatesKilled(_)
+            | Event::CompletionAccepted(_)
+            | Event::CompletionRejected(_)
             | Event::DelayStarted(_)
             | Event::DelayEnded { .. }
             | Event::RunPaused {}
@@ -198,6 +221,9 @@ impl Event {
             Event::AgentExited(_) => ("agent.exited", Input),
             Event::TopicEmitted(_) => ("topic.emitted", Input),
             Event::HatReset(_) => ("hat.reset", Input),
+            Event::GateStarted(_) => ("gate.started", Input),
+            Event::GateFinished(_) => ("gate.finished", Input),
+            Event::GatesFinished(_) => ("gates.finished", Input),
             Event::TimerFired(_) => ("timer.fired", Input),
             Event::JournalFailed { .. } => ("journal.failed", Input),
             Event::IterationStarted(_) => ("iteration.started", Decision),
@@ -212,6 +238,10 @@ impl Event {
             Event::TopicPublished(_) => ("topic.published", Decision),
             Event::HatActivated(_) => ("hat.activated", Decision),
             Event::HatExhausted(_) => ("hat.exhausted", Decision),
+            Event::GatesStarted(_) => ("gates.started", Decision),
+            Event::GatesKilled(_) => ("gates.killed", Decision),
+            Event::CompletionAccepted(_) => ("completion.accepted", Decision),
+            Event::CompletionRejected(_) => ("completion.rejected", Decision),
             Event::DelayStarted(_) => ("delay.started", Decision),
             Event::DelayEnded { .. } => ("delay.ended", Decision),
             Event::RunPaused {} => ("run.paused", Decision),

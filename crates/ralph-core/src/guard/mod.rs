@@ -8,6 +8,7 @@ mod max_iterations;
 mod max_runtime;
 mod max_tokens;
 mod max_wall_time;
+mod rejected_completions;
 mod stop_on_error;
 
 use crate::effect::When;
@@ -24,6 +25,7 @@ pub const GUARDS: &[GuardDef] = &[
     max_cost::DEF,
     max_tokens::DEF,
     stop_on_error::DEF,
+    rejected_completions::DEF,
     consecutive_failures::DEF,
 ];
 
@@ -45,6 +47,8 @@ pub enum Asked {
     /// Whenever the agent says what it has used.
     OnUsage,
     AfterFailure,
+    /// When a claim of completion has been refused.
+    AfterRejection,
 }
 
 pub trait Guard: Send {

@@ -5,6 +5,7 @@
 //! words; for a plain command these are its last lines. State, delay and events count anywhere in what it says.
 
 mod fence;
+mod pattern;
 mod speech;
 mod tail;
 #[cfg(test)]
@@ -13,6 +14,8 @@ mod tests;
 use std::borrow::Cow;
 
 pub(crate) use fence::Fence;
+use pattern::Patterns;
+pub use pattern::pattern;
 pub use speech::{AgentState, Published, Said, SpeechScanner};
 pub use tail::TailScanner;
 
@@ -33,6 +36,7 @@ pub struct Rules {
     promise: Option<String>,
     /// What `<promise>…</promise>` has to hold to mean complete.
     tagged: Option<String>,
+    patterns: Patterns,
     /// Markers that stand in the prompt itself, each with the line before it.
     echoes: Vec<(String, String)>,
 }
@@ -49,11 +53,15 @@ impl Rules {
     pub fn new(signals: &SignalPlan, prompt: &str) -> Self {
         let promise = signals.completion_promise.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let tagged = signals.completion_signal.as_deref().map(collapse).filter(|text| !text.is_empty());
-        let mut rules = Self { promise: promise.map(str::to_owned), tagged, echoes: Vec::new() };
+        let promise = promise.map(str::to_owned);
+        let mut rules = Self { promise, tagged, patterns: Patterns::of(signals), echoes: Vec::new() };
         let mut before = "";
         for line in prompt.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let promised = rules.tagged.is_some() && line.starts_with(PROMISE_OPEN);
-            let marker = promised || blocked_start(line).is_some() || speech::is_marker(line);
+            let marker = promised
+                || rules.patterns.is_in(line)
+                || blocked_start(line).is_some()
+                || speech::is_marker(line);
             if marker || rules.is_complete(line) {
                 rules.echoes.push((cut(before, ECHO_MAX).to_owned(), line.to_owned()));
             }
@@ -65,6 +73,9 @@ impl Rules {
     fn is_complete(&self, line: &str) -> bool {
         if self.promise.as_deref() == Some(line) {
             return true;
+        }
+        if self.patterns.success.is_some() {
+            return false;
         }
         let inner = strip_tag(line, OPEN, true).and_then(|rest| strip_tag(rest, CLOSE, false));
         inner.is_some_and(|word| word.trim().eq_ignore_ascii_case("complete"))
@@ -115,21 +126,34 @@ struct Line<'a> {
     fenced: bool,
 }
 
-/// `before` is the line that came before the first of these.
-fn find(lines: &[Line], before: &str, rules: &Rules) -> Found {
+/// `first` is the line that came before the first of these.
+fn find(lines: &[Line], first: &str, rules: &Rules) -> Found {
     let mut found = Found::default();
-    let mut before = before;
+    let mut before = first;
     for (i, line) in lines.iter().enumerate() {
         let counts = !line.fenced && !rules.is_echo(before, &line.text);
         if counts && (rules.is_complete(&line.text) || rules.is_promise(&lines[i..])) {
             found.complete = true;
         }
-        if counts && let Some(reason) = blocked_reason(&lines[i..]) {
+        let builtin = counts && rules.patterns.blocked.is_none();
+        if builtin && let Some(reason) = blocked_reason(&lines[i..]) {
             found.blocked = Some(reason);
         }
         before = &line.text;
     }
+    if rules.patterns.any() {
+        let own = own_words(lines, first, rules);
+        found.complete |= rules.patterns.claims(&own);
+        found.blocked = rules.patterns.blocked_reason(&own).or(found.blocked);
+    }
     found
+}
+
+/// What the agent says itself: the lines that do not repeat its prompt.
+fn own_words(lines: &[Line], before: &str, rules: &Rules) -> String {
+    let befores = std::iter::once(before).chain(lines.iter().map(|line| &*line.text));
+    let own = befores.zip(lines).filter(|(before, line)| !rules.is_echo(before, &line.text));
+    own.map(|(_, line)| &*line.text).collect::<Vec<&str>>().join("\n")
 }
 
 /// The reason of a blocked signal that begins on the first of these lines. It may span several.
@@ -151,9 +175,13 @@ fn blocked_reason(lines: &[Line]) -> Option<String> {
         reason.push('\n');
         part = &following.next().filter(|line| !line.fenced)?.text;
     }
-    let reason = reason.trim();
+    Some(as_reason(&reason))
+}
+
+fn as_reason(text: &str) -> String {
+    let reason = text.trim();
     let cut = reason.char_indices().nth(MAX_REASON).map_or(reason.len(), |(at, _)| at);
-    Some(if reason.is_empty() { "no reason given".to_owned() } else { reason[..cut].to_owned() })
+    if reason.is_empty() { "no reason given".to_owned() } else { reason[..cut].to_owned() }
 }
 
 /// What stands behind `<ralph>BLOCKED:`, if the line begins with it.

@@ -364,3 +364,40 @@ mod promise {
         assert!(tail_with(&format!("{prompt}\nDone.\n<promise>X</promise>"), &rules).complete);
     }
 }
+
+fn own_rules(success: Option<&str>, blocked: Option<&str>, prompt: &str) -> Rules {
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    let signals =
+        SignalPlan { success_regex: text(success), blocked_regex: text(blocked), ..SignalPlan::default() };
+    Rules::new(&signals, prompt)
+}
+
+#[test]
+fn a_rule_of_the_users_own_is_applied_as_written_in_any_case_and_replaces_the_marker() {
+    let rules = own_rules(Some("all (tests|checks) pass"), None, "");
+    assert!(scan("Good news: ALL TESTS PASS now.", &rules).complete);
+    assert!(!scan("no tests pass", &rules).complete);
+    assert!(!scan("<ralph>COMPLETE</ralph>", &rules).complete, "it was replaced");
+    assert!(scan("<ralph>BLOCKED: key</ralph>", &rules).blocked.is_some(), "that one was not");
+    let mut scanner = TailScanner::new(rules);
+    scanner.push(b"working\nall checks pass\n");
+    assert!(scanner.finish().complete);
+}
+
+#[test]
+fn a_blocked_rule_of_the_users_own_gives_its_first_group_over_several_lines() {
+    let rules = own_rules(None, Some("NEED HELP: (.*?) END"), "");
+    let found = scan("so\nneed help: the key\nis missing END", &rules);
+    assert_eq!(found.blocked.as_deref(), Some("the key\nis missing"));
+    assert_eq!(scan("<ralph>BLOCKED: key</ralph>", &rules).blocked, None, "it was replaced");
+    let bare = own_rules(None, Some("stuck!"), "");
+    assert_eq!(scan("I am stuck!", &bare).blocked.as_deref(), Some("no reason given"));
+}
+
+#[test]
+fn an_echo_of_the_prompt_does_not_match_a_rule_of_the_users_own() {
+    let prompt = "Work.\nSay ALL DONE when all is done.\n";
+    let rules = own_rules(Some("all done"), None, prompt);
+    assert!(!scan(prompt, &rules).complete);
+    assert!(scan(&format!("{prompt}\nALL DONE"), &rules).complete);
+}

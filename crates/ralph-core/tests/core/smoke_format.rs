@@ -8,7 +8,7 @@ use ralph_core::event::{
 };
 use ralph_core::failure::{Failure, FailureClass};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Backoff, GatePlan, GateWhen, Limits, Pace, Plan, Proof, SignalPlan, Task};
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
 use serde::Deserialize;
@@ -49,6 +49,11 @@ pub struct Settings {
     pub max_wait: Option<String>,
     pub max_outages: Option<u32>,
     pub max_tokens: Option<u64>,
+    /// Required gates, asked at a claim.
+    pub gates: Vec<String>,
+    /// Gates that are asked after every iteration, required as well.
+    pub iteration_gates: Vec<String>,
+    pub max_rejected_completions: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +120,15 @@ pub struct Attempt {
     /// What a person or the shell does, by the time since the start.
     #[serde(default)]
     pub person: Vec<(u64, String)>,
+    /// Required gates that fail after it. A gate takes a second.
+    #[serde(default)]
+    pub failing_gates: Vec<String>,
+    /// Rounds of gates during which a file changes.
+    #[serde(default)]
+    pub moving_rounds: u32,
+    /// A gate that never ends.
+    #[serde(default)]
+    pub hanging_gate: bool,
     pub decisions: Vec<String>,
 }
 
@@ -134,8 +148,17 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
             ..SignalPlan::default()
         },
         once: settings.once,
+        proof: proof(settings),
         ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
     })
+}
+
+fn proof(settings: &Settings) -> Proof {
+    let at_claims = settings.gates.iter().map(|name| (name, GateWhen::Completion));
+    let always = settings.iteration_gates.iter().map(|name| (name, GateWhen::Iteration));
+    let gate = |(name, when): (&String, _)| GatePlan { when, ..GatePlan::new(name.clone(), &["check"]) };
+    let max_rejected = settings.max_rejected_completions.unwrap_or(Proof::default().max_rejected);
+    Proof { gates: at_claims.chain(always).map(gate).collect(), max_rejected, ..Proof::default() }
 }
 
 fn optional(text: &Option<String>) -> Result<Option<Duration>, String> {
@@ -246,6 +269,12 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
                 DelayReason::Outage => "outage",
             };
             format!("{name} {reason} {}", duration::format(e.wait))
+        }
+        Event::GatesStarted(e) => format!("{name} {} {}", e.round, e.gates.join(",")),
+        Event::GatesKilled(e) => format!("{name} {} {}", killed_by(&e.why), duration::format(e.grace)),
+        Event::CompletionRejected(e) => {
+            let names: Vec<&str> = e.missing.iter().map(|missing| missing.name.as_str()).collect();
+            format!("{name} {}", names.join(","))
         }
         Event::DelayEnded { early: true } => format!("{name} early"),
         Event::RunStopped(e) => format!("{name} {}", e.reason),

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::duration;
-use ralph_core::effect::{Effect, SpawnAgent, Step, When};
+use ralph_core::effect::{Effect, RunGates, SpawnAgent, Step, When};
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, RunStarted, RunStopped,
-    UsageUpdated,
+    AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, GateFinished, GateStarted,
+    GatesFinished, RunStarted, RunStopped, TreeSeen, UsageUpdated,
 };
 use ralph_core::failure::FailureClass;
-use ralph_core::ids::{RunId, Seq};
+use ralph_core::ids::{IterationNumber, RunId, Seq};
 use ralph_core::input::{Input, Report};
 use ralph_core::marker::{Found, Rules, Said, SpeechScanner, TailScanner};
 use ralph_core::plan::Task;
@@ -114,6 +114,10 @@ struct Runner {
     /// What will happen, and when.
     queue: Vec<(Timestamp, Input)>,
     agent: Option<Live>,
+    /// What the last agent left for the gates.
+    gates: Gates,
+    /// The round that is at work, and since when.
+    round: Option<(IterationNumber, u32, Timestamp)>,
     records: Vec<(Timestamp, Event)>,
 }
 
@@ -121,6 +125,13 @@ struct Live {
     exited: AgentExited,
     born: Timestamp,
     ignores_term: bool,
+}
+
+#[derive(Default)]
+struct Gates {
+    failing: Vec<String>,
+    moving_rounds: u32,
+    hanging: bool,
 }
 
 impl Runner {
@@ -132,7 +143,9 @@ impl Runner {
         let (engine, step) = Engine::start(now, started);
         let expected = header.decisions.clone().into();
         let (queue, records) = (Vec::new(), Vec::new());
-        let mut runner = Self { engine, start: now, now, attempts, expected, queue, agent: None, records };
+        let (gates, round) = (Gates::default(), None);
+        let mut runner =
+            Self { engine, start: now, now, attempts, expected, queue, agent: None, gates, round, records };
         runner.take(step)?;
         Ok(runner)
     }
@@ -178,6 +191,8 @@ impl Runner {
             match effect {
                 Effect::SpawnAgent(spawn) => self.spawn(spawn)?,
                 Effect::KillAgent { grace } => self.kill(grace),
+                Effect::RunGates(work) => self.run_gates(&work),
+                Effect::KillGates { grace } => self.kill_gates(grace),
                 Effect::StartTimer { timer, when } => {
                     let due = match when {
                         When::After(after) => self.now.plus(after),
@@ -195,6 +210,11 @@ impl Runner {
             return Err("two agents at once".into());
         }
         let script = self.attempts.pop_front().ok_or("an attempt that is not in the fixture")?;
+        self.gates = Gates {
+            failing: script.failing_gates.clone(),
+            moving_rounds: script.moving_rounds,
+            hanging: script.hanging_gate,
+        };
         let (iteration, attempt, born) = (spawn.iteration, spawn.attempt, self.now);
         self.speak(&spawn, &script)?;
         let (found, said) = self.listen(&spawn, &script)?;
@@ -281,6 +301,46 @@ impl Runner {
         let report = Report::AgentExited(Box::new(agent.exited.clone()));
         self.queue.retain(|(_, i)| !matches!(i, Input::Report(Report::AgentExited(_))));
         self.push(end, report);
+    }
+
+    /// All gates of a round take a second, side by side.
+    fn run_gates(&mut self, work: &RunGates) {
+        let (iteration, round, second) = (work.iteration, work.round, Duration::from_secs(1));
+        self.round = Some((iteration, round, self.now));
+        for gate in &work.gates {
+            let passed = !self.gates.failing.contains(&gate.name);
+            let (name, end) = (gate.name.clone(), self.now.plus(second));
+            self.push(self.now, Report::GateStarted(GateStarted { iteration, round, name: name.clone() }));
+            if self.gates.hanging {
+                continue;
+            }
+            let result = GateFinished {
+                iteration,
+                round,
+                name,
+                passed,
+                exit_code: Some(i32::from(!passed)),
+                error: None,
+                duration: second,
+                tail: format!("{} says so", gate.name),
+            };
+            self.push(end, Report::GateFinished(result));
+        }
+        if !self.gates.hanging {
+            let moved = if round <= self.gates.moving_rounds { vec!["build.log".to_owned()] } else { vec![] };
+            let tree = Some(TreeSeen { hash: "abc".into(), commit: None });
+            let finished = GatesFinished { iteration, round, duration: second, tree, moved };
+            self.push(self.now.plus(second), Report::GatesFinished(finished));
+        }
+    }
+
+    fn kill_gates(&mut self, grace: Duration) {
+        let Some((iteration, round, since)) = self.round else { return };
+        let end = self.now.plus(grace);
+        self.queue
+            .retain(|(_, i)| !matches!(i, Input::Report(Report::GateFinished(_) | Report::GatesFinished(_))));
+        let (duration, tree, moved) = (end.since(since), None, Vec::new());
+        self.push(end, Report::GatesFinished(GatesFinished { iteration, round, duration, tree, moved }));
     }
 
     fn push(&mut self, at: Timestamp, report: Report) {

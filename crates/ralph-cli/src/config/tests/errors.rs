@@ -181,6 +181,39 @@ fn rules() {
 }
 
 #[test]
+fn proof() {
+    let with = |text: &str| yml(&format!("agent: a\nprompt: x\n{text}\n"));
+    snapshot!(report(&[
+        ("gate without a command", with("gates:\n  - {name: tests}")),
+        ("gate: unknown key", with("gates:\n  - {name: tests, run: make, requierd: false}")),
+        ("gate: unknown kind", with("gates:\n  - {name: tests, run: make, kind: tests}")),
+        ("gate: shell", with("gates:\n  - {name: tests, run: pytest | tail}")),
+        ("gate: variable", with("gates:\n  - {name: tests, run: CI=1 make test}")),
+        ("gate: twice", with("gates:\n  - {name: a, run: make}\n  - {name: a, run: make x}")),
+        ("gate: no time", with("gates: [{name: a, run: make, timeout: 0}]")),
+        ("gates: mapping", with("gates: {name: a, run: make}")),
+        ("regex", with("stop: {success_regex: '(unclosed'}")),
+        ("no errors", with("stop: {require_no_errors: very}")),
+        ("tests that nobody can settle", with("stop:\n  require_passing_tests: true")),
+        ("tsc that nobody can settle", with("stop:\n  require_tsc: true")),
+        (
+            "only a gate that does not refuse",
+            with("stop: {require_lint: true}\ngates: [{name: l, run: lint, kind: lint, required: false}]",)
+        ),
+        ("memory: unknown key", with("memory: {summry_file: x.md}")),
+        ("context", with("context: {include_last_n_messages: -1}")),
+    ]));
+}
+
+#[test]
+fn what_a_gate_of_the_kind_or_the_agent_settles_is_fine() {
+    let gate = "agent: a\nprompt: x\nstop: {require_passing_tests: true}\ngates: [{name: t, run: make, kind: test}]\n";
+    assert!(yml(gate).ok().definition.stop.require_passing_tests);
+    let claude = "agent: claude\nprompt: x\nstop: {require_tsc: true}\n";
+    assert!(yml(claude).ok().definition.stop.require_typecheck);
+}
+
+#[test]
 fn command_line() {
     let ok = || event_loop("delay: 1");
     snapshot!(report(&[

@@ -178,6 +178,11 @@ impl Model {
                 let exited = self.running.as_ref().and_then(|r| r.exited.as_ref());
                 ensure!(exited.is_some_and(|e| e.claims_complete), "a claim that was not made");
             }
+            Event::CompletionAccepted(claim) => {
+                let last = self.last.as_ref().ok_or("nothing is claimed")?;
+                ensure!(last.claims_complete && last.iteration == claim.iteration, "believed, not claimed");
+                self.must_follow = Some("run.stopped");
+            }
             Event::LimitHit(hit) => self.limit_hit(at, hit)?,
             Event::AgentSwitched(switched) => {
                 self.may_go_on(at)?;
@@ -574,6 +579,7 @@ impl Model {
         );
         let phase = match &s.phase {
             Phase::Running(r) => self.running.as_ref().is_some_and(|mine| mine.attempt == r.attempt),
+            Phase::Checking(_) => false,
             Phase::Waiting(w) => self.waiting == Some((w.reason, w.until)),
             Phase::Paused => self.paused,
             Phase::Stopped => self.stopped.is_some(),

@@ -331,6 +331,7 @@ impl<'a> Sim<'a> {
                 self.world.kill(self.now, grace, &mut self.rng);
                 Ok(())
             }
+            Effect::RunGates(_) | Effect::KillGates { .. } => Err("the plan has no gates".into()),
             Effect::StartTimer { timer, when } => {
                 self.world.start_timer(self.now, timer, when, &mut self.rng);
                 Ok(())
@@ -345,7 +346,7 @@ impl<'a> Sim<'a> {
             Phase::Running(_) => self.world.live_agents() == 1,
             Phase::Waiting(_) => self.world.has_wait_timer(),
             Phase::Paused => true,
-            Phase::Ready | Phase::Stopped => false,
+            Phase::Checking(_) | Phase::Ready | Phase::Stopped => false,
         };
         ensure!(pending, "the run stalls in {:?}", state.phase);
         let running = state.running().is_some();

@@ -1,0 +1,212 @@
+//! Done means proved: what a claim of completion has to stand before it is believed.
+//!
+//! The order: what the agent's own tools reported, then the gates, which ralph runs itself. What the gates say holds for
+//! one state of the tree. If the tree moves under them they run again, twice at most.
+
+use std::time::Duration;
+
+use super::between::Flow;
+use super::{GRACE, Turn};
+use crate::check::{Kind, Ledger, Settled};
+use crate::effect::{Effect, RunGates};
+use crate::event::{
+    CompletionAccepted, CompletionRejected, Event, GateFinished, GatesFinished, GatesKilled, GatesStarted,
+    IterationFinished, KillCause, Missing, StopHow,
+};
+use crate::guard::{Asked, Scope};
+use crate::plan::{GatePlan, GateWhen, NoErrors};
+use crate::state::{Checking, Phase, Stage};
+use crate::stop::{StopKind, StopReason};
+
+/// Rounds of gates on one claim.
+const MAX_ROUNDS: u32 = 3;
+/// Paths that are named when the tree does not stand still.
+const NAMED_PATHS: usize = 5;
+
+impl Turn<'_> {
+    /// Settles what the last iteration claims, and runs the gates that are due after it.
+    pub(super) fn prove(&mut self) -> Flow {
+        let Some(last) = self.state().unjudged.clone() else { return Flow::Next };
+        match self.state().proof.stage.clone() {
+            Stage::Settled => Flow::Next,
+            Stage::Accepted => self.complete(),
+            Stage::Open => self.open(&last),
+            Stage::Ran(ran) => self.judge_claim(&last, &ran),
+        }
+    }
+
+    fn open(&mut self, last: &IterationFinished) -> Flow {
+        if last.claims_complete {
+            let missing = self.missing_by_tools();
+            if !missing.is_empty() {
+                return self.reject(last, missing);
+            }
+        }
+        let gates = self.gates_due(last.claims_complete);
+        let told = self.state().stop_request.as_ref();
+        let ends_now = told.is_some_and(|request| request.how != StopHow::AfterIteration);
+        match (gates.is_empty(), last.claims_complete) {
+            // The claim waits for the resume.
+            (false, true) if ends_now => self.heed_stop_request(),
+            (false, false) if ends_now => Flow::Next,
+            (false, _) => self.start_gates(last, gates, 1),
+            (true, true) => self.accept(last, None),
+            (true, false) => Flow::Next,
+        }
+    }
+
+    fn judge_claim(&mut self, last: &IterationFinished, ran: &GatesFinished) -> Flow {
+        if !ran.moved.is_empty() {
+            if ran.round < MAX_ROUNDS {
+                return self.start_gates(last, self.gates_due(true), ran.round.saturating_add(1));
+            }
+            return self.reject(last, vec![moving(&ran.moved)]);
+        }
+        let missing = self.missing_by_gates();
+        match missing.is_empty() {
+            true => self.accept(last, Some(ran)),
+            false => self.reject(last, missing),
+        }
+    }
+
+    fn gates_due(&self, claims: bool) -> Vec<GatePlan> {
+        let gates = self.state().plan.proof.gates.iter();
+        gates.filter(|gate| claims || gate.when == GateWhen::Iteration).cloned().collect()
+    }
+
+    /// What the agent's own tools reported. Where a gate checks the same, it decides.
+    fn missing_by_tools(&self) -> Vec<Missing> {
+        let (proof, ledger) = (&self.state().plan.proof, &self.state().ledger);
+        let required = proof.required().filter(|kind| !proof.has_gate(*kind));
+        let mut missing: Vec<Missing> = required.filter_map(|kind| unsettled(kind, ledger)).collect();
+        let told: Vec<Kind> = proof.required().collect();
+        let why = match proof.require_no_errors {
+            NoErrors::Off => None,
+            NoErrors::Strict => ledger.any_failed_call().map(|call| format!("a tool call failed: {call}")),
+            NoErrors::Checks => {
+                let left = ledger.left_failing();
+                // One sentence for each thing is enough.
+                let mut left =
+                    left.iter().filter(|one| !proof.has_gate(one.kind) && !told.contains(&one.kind));
+                left.next().map(|one| format!("{} is left failing", one.command))
+            }
+        };
+        missing.extend(why.map(|why| Missing { name: "require_no_errors".to_owned(), why }));
+        missing
+    }
+
+    fn missing_by_gates(&self) -> Vec<Missing> {
+        let state = self.state();
+        let why = |gate: &GatePlan| match state.proof.results.iter().find(|result| result.name == gate.name) {
+            Some(result) if result.passed => None,
+            Some(result) => Some(gate_failure(result)),
+            None => Some("it did not run".to_owned()),
+        };
+        let required = state.plan.proof.gates.iter().filter(|gate| gate.required);
+        required.filter_map(|gate| Some(Missing { name: gate.name.clone(), why: why(gate)? })).collect()
+    }
+
+    fn start_gates(&mut self, last: &IterationFinished, gates: Vec<GatePlan>, round: u32) -> Flow {
+        let iteration = last.iteration;
+        let names = gates.iter().map(|gate| gate.name.clone()).collect();
+        self.emit(Event::GatesStarted(GatesStarted { iteration, round, gates: names }));
+        let Phase::Checking(Checking { epoch, .. }) = self.state().phase else { return Flow::Settled };
+        self.effect(Effect::RunGates(RunGates { iteration, round, gates }));
+        self.start_alarms(Scope::Iteration, epoch);
+        Flow::Settled
+    }
+
+    pub(super) fn gates_finished(&mut self, mut finished: GatesFinished) {
+        finished.duration = super::iteration::whole_millis(finished.duration);
+        let Phase::Checking(checking) = self.state().phase.clone() else { return };
+        self.emit(Event::GatesFinished(finished));
+        if let Some(KillCause::Guard(key)) = checking.killed
+            && let Some(reason) = self.engine.guards.stop_by_key(&key, &self.engine.state)
+        {
+            return self.stop(reason);
+        }
+        self.decide();
+    }
+
+    /// Orders the end of the gates. A second order has less patience.
+    pub(super) fn kill_gates(&mut self, why: KillCause, grace: Duration) {
+        let Phase::Checking(checking) = &self.state().phase else { return };
+        if checking.killed.is_some() && grace >= GRACE {
+            return;
+        }
+        let iteration = checking.iteration;
+        self.emit(Event::GatesKilled(GatesKilled { iteration, why, grace }));
+        self.effect(Effect::KillGates { grace });
+    }
+
+    fn accept(&mut self, last: &IterationFinished, ran: Option<&GatesFinished>) -> Flow {
+        let passed = self.state().proof.results.iter().filter(|result| result.passed).count();
+        self.emit(Event::CompletionAccepted(CompletionAccepted {
+            iteration: last.iteration,
+            gates: u32::try_from(passed).unwrap_or(u32::MAX),
+            tree: ran.and_then(|ran| ran.tree.clone()),
+        }));
+        self.complete()
+    }
+
+    fn complete(&mut self) -> Flow {
+        let gates = self.state().proof.results.iter().filter(|result| result.passed).count();
+        let message = match gates {
+            0 => "the agent says the task is complete".to_owned(),
+            1 => "the task is complete, and its gate passed".to_owned(),
+            n => format!("the task is complete, and {n} gates passed"),
+        };
+        self.stop(StopReason::new("complete", StopKind::Done, message));
+        Flow::Settled
+    }
+
+    fn reject(&mut self, last: &IterationFinished, missing: Vec<Missing>) -> Flow {
+        let reasons: Vec<String> = missing.iter().map(|one| format!("{}: {}", one.name, one.why)).collect();
+        let (iteration, why) = (last.iteration, reasons.join("; "));
+        self.emit(Event::CompletionRejected(CompletionRejected { iteration, why, missing }));
+        let reason = self.first_spent(Asked::AfterRejection);
+        self.stop_if(reason)
+    }
+}
+
+/// What is missing of a kind of check that has to have passed.
+fn unsettled(kind: Kind, ledger: &Ledger) -> Option<Missing> {
+    let name = match kind {
+        Kind::Test => "require_passing_tests",
+        Kind::Lint => "require_lint",
+        Kind::Typecheck => "require_typecheck",
+    };
+    let noun = kind.noun();
+    let why = match ledger.passing(kind) {
+        Settled::Passed => return None,
+        Settled::None => format!("no {noun} command was run"),
+        Settled::Failed => match ledger.left_failing().iter().find(|one| one.kind == kind) {
+            Some(one) => format!("{} failed", one.command),
+            None => format!("a {noun} command failed"),
+        },
+        Settled::Unknown => {
+            format!(
+                "the result of {} is not known; run it by itself, without a pipe",
+                ledger.unknown(kind).join(", ")
+            )
+        }
+    };
+    Some(Missing { name: name.to_owned(), why })
+}
+
+fn moving(paths: &[String]) -> Missing {
+    let named: Vec<&str> = paths.iter().take(NAMED_PATHS).map(String::as_str).collect();
+    let more = paths.len().saturating_sub(NAMED_PATHS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let why = format!("files changed each time the gates ran: {}{more}", named.join(", "));
+    Missing { name: "tree".to_owned(), why }
+}
+
+/// In words, why a gate did not pass.
+pub(crate) fn gate_failure(result: &GateFinished) -> String {
+    match (&result.error, result.exit_code) {
+        (Some(error), _) => error.clone(),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => "it did not pass".to_owned(),
+    }
+}

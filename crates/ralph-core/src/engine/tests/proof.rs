@@ -1,0 +1,180 @@
+//! What a claim has to stand.
+
+use super::*;
+use crate::effect::RunGates;
+use crate::event::{CompletionRejected, GateFinished, GatesFinished, ToolCalled, ToolFinished, TreeSeen};
+use crate::plan::{GatePlan, GateWhen, NoErrors, Proof};
+
+fn with(proof: Proof) -> Run {
+    Run::new(Plan { proof, ..plan() })
+}
+
+fn gated() -> Run {
+    with(Proof { gates: vec![GatePlan::new("tests", &["make"])], ..Proof::default() })
+}
+
+/// A tool of the agent ran a command and ended.
+fn tool(run: &mut Run, command: &str, code: i64) {
+    let running = run.engine.state().running().unwrap();
+    let (iteration, attempt, id) = (running.iteration, running.attempt, command.to_owned());
+    let (kind, name) = ("shell".to_owned(), "Bash".to_owned());
+    let command = Some(command.to_owned());
+    let called =
+        ToolCalled { iteration, attempt, id: id.clone(), kind, name, command: command.clone(), path: None };
+    run.send(Report::ToolCalled(called));
+    let (ok, exit_code, output) = (Some(code == 0), Some(code), String::new());
+    run.send(Report::ToolFinished(ToolFinished { iteration, attempt, id, ok, command, exit_code, output }));
+}
+
+fn claim(run: &mut Run) -> Vec<&'static str> {
+    let exited = AgentExited { claims_complete: true, ..run.later(1).exited(Exit::Code(0)) };
+    run.send(Report::AgentExited(Box::new(exited)))
+}
+
+fn round(run: &Run) -> RunGates {
+    let found = run.last.effects.iter().find_map(|effect| match effect {
+        Effect::RunGates(work) => Some(work.clone()),
+        _ => None,
+    });
+    found.unwrap()
+}
+
+fn gates_end(run: &mut Run, work: &RunGates, passed: bool) -> Vec<&'static str> {
+    run.later(2);
+    let (iteration, round) = (work.iteration, work.round);
+    for gate in &work.gates {
+        let result = GateFinished {
+            iteration,
+            round,
+            name: gate.name.clone(),
+            passed,
+            exit_code: Some(i32::from(!passed)),
+            error: None,
+            duration: secs(1),
+            tail: "what it said".into(),
+        };
+        run.send(Report::GateFinished(result));
+    }
+    let tree = Some(TreeSeen { hash: "h".into(), commit: Some("c".into()) });
+    let finished = GatesFinished { iteration, round, duration: secs(2), tree, moved: Vec::new() };
+    run.send(Report::GatesFinished(finished))
+}
+
+fn rejected(run: &Run) -> CompletionRejected {
+    run.engine.state().proof.rejected.clone().unwrap()
+}
+
+#[test]
+fn a_required_kind_of_check_has_to_have_been_run_and_passed() {
+    let mut run = with(Proof { require_passing_tests: true, ..Proof::default() });
+    claim(&mut run);
+    assert_eq!(rejected(&run).why, "require_passing_tests: no test command was run");
+    tool(&mut run, "cargo test", 101);
+    claim(&mut run);
+    assert_eq!(rejected(&run).why, "require_passing_tests: cargo test failed");
+    tool(&mut run, "cargo test | tail", 0);
+    claim(&mut run);
+    assert!(rejected(&run).why.contains("is not known"), "{}", rejected(&run).why);
+    tool(&mut run, "cargo test", 101);
+    tool(&mut run, "cargo test", 0);
+    claim(&mut run);
+    assert_eq!(run.stop_reason(), Some(("complete", 0)));
+}
+
+#[test]
+fn a_check_that_is_left_failing_refuses_a_claim_unless_told_otherwise() {
+    for (rule, why) in [
+        (NoErrors::Checks, Some("require_no_errors: eslint is left failing")),
+        (NoErrors::Strict, Some("require_no_errors: a tool call failed: eslint .")),
+        (NoErrors::Off, None),
+    ] {
+        let mut run = with(Proof { require_no_errors: rule, ..Proof::default() });
+        tool(&mut run, "grep -rn todo src", 1);
+        tool(&mut run, "eslint .", 1);
+        claim(&mut run);
+        let refused = run.engine.state().proof.rejected.as_ref().map(|claim| claim.why.as_str());
+        assert_eq!(refused, why, "{rule:?}");
+    }
+    let mut run = with(Proof::default());
+    tool(&mut run, "ls missing", 2);
+    claim(&mut run);
+    assert_eq!(run.stop_reason(), Some(("complete", 0)), "looking around is no error");
+}
+
+#[test]
+fn what_ralph_ran_outranks_what_the_agent_reported() {
+    let gate = GatePlan { kind: Some(crate::check::Kind::Test), ..GatePlan::new("tests", &["make"]) };
+    let proof = Proof { gates: vec![gate], require_passing_tests: true, ..Proof::default() };
+    let mut run = with(proof);
+    tool(&mut run, "cargo test", 101);
+    claim(&mut run);
+    let work = round(&run);
+    gates_end(&mut run, &work, true);
+    assert_eq!(run.stop_reason(), Some(("complete", 0)));
+}
+
+#[test]
+fn a_claim_whose_gates_died_with_ralph_is_proved_again_and_their_time_counts() {
+    let mut run = gated();
+    claim(&mut run);
+    let work = round(&run);
+    run.later(30).send(Report::GateStarted(crate::event::GateStarted {
+        iteration: work.iteration,
+        round: 1,
+        name: "tests".into(),
+    }));
+    run.later(3600);
+    assert_eq!(run.crash_and_resume(), ["run.resumed", "gates.started"]);
+    assert_eq!(run.engine.state().runtime, secs(31), "a second of the agent, thirty of the gates");
+    let again = round(&run);
+    gates_end(&mut run, &again, true);
+    assert_eq!(run.stop_reason(), Some(("complete", 0)));
+}
+
+#[test]
+fn a_claim_whose_gates_were_cut_short_is_still_open_after_a_resume() {
+    let mut run = gated();
+    claim(&mut run);
+    let work = round(&run);
+    assert_eq!(run.send(stop(StopHow::Kill)), ["stop.requested", "gates.killed"]);
+    let (iteration, moved) = (work.iteration, Vec::new());
+    let cut = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved };
+    assert_eq!(run.send(Report::GatesFinished(cut)), ["gates.finished", "run.stopped"]);
+    assert_eq!(run.stop_reason(), Some(("interrupted", 130)));
+    assert_eq!(run.crash_and_resume(), ["run.resumed", "gates.started"], "nothing is paid for twice");
+}
+
+#[test]
+fn a_gate_without_a_result_has_not_passed_and_results_of_another_round_do_not_count() {
+    let mut run = gated();
+    claim(&mut run);
+    let work = round(&run);
+    let late = RunGates { round: 7, ..work.clone() };
+    assert_eq!(gates_end(&mut run, &late, true), Vec::<&str>::new());
+    let (iteration, moved) = (work.iteration, Vec::new());
+    let lost = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved };
+    run.send(Report::GatesFinished(lost));
+    assert_eq!(rejected(&run).why, "tests: it did not run");
+}
+
+#[test]
+fn a_gate_that_only_reports_refuses_nothing_and_one_of_every_iteration_asks_nothing_of_the_next() {
+    let docs = GatePlan { required: false, when: GateWhen::Iteration, ..GatePlan::new("docs", &["make"]) };
+    let mut run = with(Proof { gates: vec![docs], ..Proof::default() });
+    run.later(1).exit(Exit::Code(0));
+    let work = round(&run);
+    assert_eq!(gates_end(&mut run, &work, false), ["gates.finished", "iteration.started"]);
+    claim(&mut run);
+    let work = round(&run);
+    gates_end(&mut run, &work, false);
+    assert_eq!(run.stop_reason(), Some(("complete", 0)));
+}
+
+#[test]
+fn a_pause_waits_for_the_gates() {
+    let mut run = gated();
+    claim(&mut run);
+    let work = round(&run);
+    assert_eq!(run.send(Command::PauseRun), ["pause.requested"]);
+    assert_eq!(gates_end(&mut run, &work, false), ["gates.finished", "completion.rejected", "run.paused"]);
+}

@@ -1,0 +1,39 @@
+//! What is carried from one iteration to the next.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryPlan {
+    /// Whether the prompt tells what happened before, and `.ralph/` holds the same as files.
+    pub enabled: bool,
+    pub summary_file: String,
+    pub feedback_file: String,
+    pub state_file: String,
+    /// The summary is never longer than this many bytes.
+    pub budget: u32,
+    /// Characters of the end of each output that are kept.
+    pub tail: u32,
+    /// Whole outputs of the last iterations that the prompt repeats.
+    pub last_outputs: u32,
+}
+
+impl Default for MemoryPlan {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            summary_file: "ralph-summary.md".to_owned(),
+            feedback_file: "ralph-feedback.md".to_owned(),
+            state_file: "ralph-iteration.json".to_owned(),
+            budget: 8 * 1024,
+            tail: 1200,
+            last_outputs: 0,
+        }
+    }
+}
+
+impl MemoryPlan {
+    /// A run that carries nothing: the journal of an older ralph, and a RALPH.md that does not ask for it.
+    pub fn off() -> Self {
+        Self { enabled: false, ..Self::default() }
+    }
+}

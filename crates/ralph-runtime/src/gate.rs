@@ -1,0 +1,176 @@
+//! Runs gates: the checks that decide whether "complete" is true. All of a round see one state of the tree, or it is
+//! said which paths moved.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ralph_core::effect::RunGates;
+use ralph_core::event::{GateFinished, GateStarted, GatesFinished, TreeSeen};
+use ralph_core::input::Report;
+use ralph_core::marker::without_escapes;
+use ralph_core::plan::GatePlan;
+
+use crate::executor::{Shared, report};
+use crate::job::{Busy, Ended, Job, Workshop};
+use crate::lock;
+use crate::process::{Exit, Status};
+use crate::spool::Spool;
+
+/// Of what a gate prints, the end that is told; the log has the rest.
+const TAIL: usize = 4096;
+
+/// One round of gates. Its end is reported whatever becomes of its thread: a gate without a result has not passed.
+pub(crate) struct Round {
+    shared: Arc<Shared>,
+    work: RunGates,
+    started: Instant,
+    tree: Option<TreeSeen>,
+    moved: Vec<String>,
+    /// The gates' group is at work as long as this is.
+    busy: Option<Busy>,
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        drop(self.busy.take());
+        let RunGates { iteration, round, .. } = self.work;
+        let (duration, tree) = (self.started.elapsed(), self.tree.take());
+        let moved = std::mem::take(&mut self.moved);
+        let finished = GatesFinished { iteration, round, duration, tree, moved };
+        report(&self.shared.inbox, Report::GatesFinished(finished));
+    }
+}
+
+impl Round {
+    pub(crate) fn new(shared: &Arc<Shared>, work: RunGates) -> Self {
+        let (shared, busy) = (Arc::clone(shared), Some(shared.gates.begin()));
+        Self { shared, work, started: Instant::now(), tree: None, moved: Vec::new(), busy }
+    }
+
+    pub(crate) fn run(mut self) {
+        let jobs = usize::try_from(self.shared.plan.proof.gate_jobs).unwrap_or(1).max(1);
+        let queue: Mutex<VecDeque<&GatePlan>> = Mutex::new(self.work.gates.iter().collect());
+        thread::scope(|scope| {
+            let worker = || {
+                while let Some(gate) = { lock(&queue).pop_front() } {
+                    self.gate(gate);
+                }
+            };
+            for _ in 1..jobs.min(self.work.gates.len()) {
+                // With no thread to be had the others do its share.
+                let _ = thread::Builder::new().name("gate".into()).spawn_scoped(scope, worker);
+            }
+            worker();
+        });
+        (self.tree, self.moved) = (None, Vec::new());
+    }
+
+    fn gate(&self, gate: &GatePlan) {
+        let RunGates { iteration, round, .. } = self.work;
+        let (name, inbox) = (gate.name.clone(), &self.shared.inbox);
+        report(inbox, Report::GateStarted(GateStarted { iteration, round, name: name.clone() }));
+        let (ended, tail) = self.execute(gate);
+        let mut result = GateFinished {
+            iteration,
+            round,
+            name,
+            passed: false,
+            exit_code: None,
+            error: None,
+            duration: Duration::ZERO,
+            tail: printable(&tail),
+        };
+        match ended {
+            Ended::NotStarted { message } => result.error = Some(format!("can not be started: {message}")),
+            Ended::Cancelled => result.error = Some("ended by ralph".to_owned()),
+            Ended::Exited { exit, timed_out } => judge(&mut result, &exit, timed_out, gate.timeout),
+        }
+        report(inbox, Report::GateFinished(result));
+    }
+
+    fn execute(&self, gate: &GatePlan) -> (Ended, Vec<u8>) {
+        let Shared { plan, run, supervisor, lock: workspace, gates, .. } = &*self.shared;
+        let RunGates { iteration, round, .. } = self.work;
+        let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
+        let heard = Arc::new(Mutex::new((spool, Vec::new())));
+        let sink = Arc::clone(&heard);
+        let env = [
+            ("RALPH_RUN_ID", OsString::from(&run.id.0)),
+            ("RALPH_ITERATION", OsString::from(iteration.to_string())),
+            ("RALPH_WORKSPACE", plan.workspace.clone().into_os_string()),
+        ];
+        let env = env.into_iter().map(|(name, value)| (OsString::from(name), Some(value))).collect();
+        let job = Job { words: &gate.run, cwd: &plan.workspace, env, timeout: gate.timeout };
+        let workshop = Workshop { supervisor, lock: workspace, group: gates };
+        let ended = workshop.run(job, move |_, bytes| {
+            let (spool, tail) = &mut *lock(&sink);
+            if let Some(spool) = spool {
+                spool.write(bytes);
+            }
+            keep_end(tail, bytes);
+        });
+        let tail = std::mem::take(&mut lock(&heard).1);
+        (ended, tail)
+    }
+}
+
+fn judge(result: &mut GateFinished, exit: &Exit, timed_out: bool, timeout: Duration) {
+    result.duration = exit.duration;
+    match exit.status {
+        _ if timed_out => {
+            result.error = Some(format!("out of time after {}", ralph_core::duration::format(timeout)));
+        }
+        Status::Code(code) => (result.exit_code, result.passed) = (Some(code), code == 0),
+        Status::Signal(signal) => result.error = Some(format!("killed by signal {signal}")),
+        Status::SpawnFailed { .. } | Status::GuardLost => {
+            result.error = Some("its guard process was killed".to_owned());
+        }
+    }
+}
+
+/// Keeps the last bytes of a stream, at most twice as many as are told.
+fn keep_end(tail: &mut Vec<u8>, bytes: &[u8]) {
+    tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+    if tail.len() > 2 * TAIL {
+        tail.drain(..tail.len() - TAIL);
+    }
+}
+
+/// Whole lines where there are several, without escapes.
+fn printable(tail: &[u8]) -> String {
+    let end = &tail[tail.len().saturating_sub(TAIL)..];
+    let whole = match end.iter().position(|byte| *byte == b'\n') {
+        Some(at) if end.len() < tail.len() => &end[at + 1..],
+        _ => end,
+    };
+    let text = String::from_utf8_lossy(whole);
+    let lines: Vec<String> = text.lines().map(|line| without_escapes(line).into_owned()).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_output_the_last_whole_lines_are_told() {
+        let mut tail = Vec::new();
+        for n in 0..10_000 {
+            keep_end(&mut tail, format!("line {n}\n").as_bytes());
+        }
+        assert!(tail.len() <= 2 * TAIL);
+        let text = printable(&tail);
+        assert!(text.ends_with("line 9998\nline 9999") && text.len() <= TAIL, "{text}");
+        assert!(text.starts_with("line "), "{text}");
+    }
+
+    #[test]
+    fn a_short_output_is_told_whole_and_without_escapes() {
+        let mut tail = Vec::new();
+        keep_end(&mut tail, b"\x1b[31mfailed\x1b[0m\nat \xff line 3\n");
+        assert_eq!(printable(&tail), "failed\nat \u{fffd} line 3");
+    }
+}

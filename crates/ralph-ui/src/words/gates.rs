@@ -1,0 +1,95 @@
+//! Gates and claims in words.
+
+use ralph_core::event::{
+    CompletionAccepted, CompletionRejected, Event, GateFinished, GatesFinished, GatesStarted,
+};
+use ralph_core::ids::IterationNumber;
+use ralph_core::view::clean;
+
+use super::{Phrase, foreign, kill_cause};
+use crate::format::{count, duration};
+use crate::paint::Tone;
+
+/// `gate tests failed 3s: exit code 1`
+pub(crate) fn finished(gate: &GateFinished, required: bool) -> Phrase {
+    let took = duration(gate.duration);
+    let why = match (&gate.error, gate.exit_code) {
+        _ if gate.passed => String::new(),
+        (Some(error), _) => format!(": {}", foreign(error)),
+        (None, Some(code)) => format!(": exit code {code}"),
+        (None, None) => String::new(),
+    };
+    let only = if gate.passed || required { "" } else { " (only reported)" };
+    let (tone, word) = match (gate.passed, required) {
+        (true, _) => (Tone::Good, "passed"),
+        (false, true) => (Tone::Bad, "failed"),
+        (false, false) => (Tone::Notice, "failed"),
+    };
+    Phrase { tone, head: word.to_owned(), rest: format!(" {took}{why}{only}") }
+}
+
+/// A round that is not the first needs an explanation.
+pub(crate) fn again(started: &GatesStarted) -> Option<String> {
+    (started.round > 1).then(|| "files changed while the gates ran; they run again".to_owned())
+}
+
+pub(crate) fn rejected(claim: &CompletionRejected) -> String {
+    format!("#{} is not believed: {}", claim.iteration, foreign(&claim.why))
+}
+
+pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
+    match event {
+        Event::GatesStarted(e) => Some(e.iteration),
+        Event::GateStarted(e) => Some(e.iteration),
+        Event::GateFinished(e) => Some(e.iteration),
+        Event::GatesFinished(e) => Some(e.iteration),
+        Event::GatesKilled(e) => Some(e.iteration),
+        Event::CompletionAccepted(e) => Some(e.iteration),
+        Event::CompletionRejected(e) => Some(e.iteration),
+        _ => None,
+    }
+}
+
+pub(crate) fn details(event: &Event) -> String {
+    match event {
+        Event::GatesStarted(e) => {
+            let names: Vec<String> = e.gates.iter().map(|name| clean(name)).collect();
+            let round = if e.round > 1 { format!(" (round {})", e.round) } else { String::new() };
+            format!("{}{round}", names.join(", "))
+        }
+        Event::GateStarted(e) => clean(&e.name),
+        Event::GateFinished(e) => {
+            let phrase = finished(e, true);
+            format!("{} {}{}", clean(&e.name), phrase.head, phrase.rest)
+        }
+        Event::GatesFinished(e) => gates_finished(e),
+        Event::GatesKilled(e) => kill_cause(&e.why, e.grace),
+        Event::CompletionAccepted(e) => accepted(e),
+        Event::CompletionRejected(e) => foreign(&e.why),
+        _ => String::new(),
+    }
+}
+
+fn gates_finished(ran: &GatesFinished) -> String {
+    let tree = ran.tree.as_ref().map(|tree| format!(", tree {}", short(&tree.hash))).unwrap_or_default();
+    let moved = match ran.moved.is_empty() {
+        true => String::new(),
+        false => format!(", meanwhile changed: {}", foreign(&ran.moved.join(", "))),
+    };
+    format!("after {}{tree}{moved}", duration(ran.duration))
+}
+
+fn accepted(claim: &CompletionAccepted) -> String {
+    let mut out = format!("{} passed", count(claim.gates, "gate", "gates"));
+    if let Some(tree) = &claim.tree {
+        out.push_str(&format!(" on tree {}", short(&tree.hash)));
+        if let Some(commit) = &tree.commit {
+            out.push_str(&format!(" over commit {}", short(commit)));
+        }
+    }
+    out
+}
+
+fn short(hash: &str) -> String {
+    clean(hash).chars().take(12).collect()
+}
