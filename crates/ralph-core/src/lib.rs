@@ -16,6 +16,7 @@ pub mod hat;
 pub mod ids;
 pub mod input;
 pub mod marker;
+pub mod memory;
 pub mod plan;
 pub mod prompt;
 pub mod ralph_md;

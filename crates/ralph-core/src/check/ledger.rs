@@ -205,6 +205,18 @@ impl Ledger {
         unknown.map(|entry| shortened(&entry.check.key())).collect()
     }
 
+    /// The checks that this iteration ran, and what the last run of each came to, in a word.
+    pub fn results(&self) -> impl Iterator<Item = (String, &'static str)> {
+        self.entries.iter().filter(|entry| entry.current).map(|entry| {
+            let word = match entry.result {
+                Result3::Passed => "passed",
+                Result3::Failed(_) => "failed",
+                Result3::Unknown => "unknown",
+            };
+            (shortened(&entry.check.key()), word)
+        })
+    }
+
     /// The last call of this iteration that failed, other than looking around: for `strict`.
     pub fn any_failed_call(&self) -> Option<&str> {
         self.failed_call.as_deref()

@@ -610,6 +610,9 @@ fn what_is_left_failing_is_cleared_by_a_pass_of_its_kind_only() {
     assert_eq!(shell.left(), [""; 0]);
     shell.ran("npm test", 1);
     assert_eq!(shell.left(), ["npm test"], "a pass before it clears nothing");
+    let told: Vec<_> = shell.ledger.results().collect();
+    let word = |command: &str| told.iter().find(|(it, _)| it == command).map(|(_, word)| *word);
+    assert_eq!((word("npm test"), word("npm run lint")), (Some("failed"), Some("passed")));
     let failing = shell.ledger.left_failing();
     assert_eq!(failing, [Failing { kind: Kind::Test, command: "npm test".to_owned(), exit_code: Some(1) }]);
 }

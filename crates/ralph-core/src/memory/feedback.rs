@@ -1,0 +1,113 @@
+//! `ralph-feedback.md`: what the next iteration has to know first.
+
+use super::LEAST_BUDGET;
+use super::quote::{block_end, block_start, inline};
+
+/// A gate that did not pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedGate {
+    pub name: String,
+    pub command: String,
+    /// `None`: it was killed, or never started.
+    pub exit_code: Option<i32>,
+    pub timed_out: bool,
+    /// Whether it keeps the task from being complete.
+    pub required: bool,
+    /// The end of what it printed.
+    pub tail: String,
+}
+
+/// What the last iteration left to be dealt with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Feedback {
+    /// From `ralph say`.
+    pub guidance: Vec<String>,
+    /// Why the claim that the task is complete was rejected.
+    pub rejected_claim: Option<String>,
+    pub failed_gates: Vec<FailedGate>,
+    /// How the last iteration failed or that it timed out.
+    pub failure: Option<String>,
+    /// Stuck, limits near, context too long.
+    pub warnings: Vec<String>,
+}
+
+impl Feedback {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// In at most so many bytes (but never fewer than [`LEAST_BUDGET`]); empty if there is nothing to say. A person's words
+    /// come first and give way last, the output of gates shares what is left.
+    pub fn render(&self, budget: usize) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let mut page = Page { text: "## Ralph Feedback\n\n".to_owned(), budget: budget.max(LEAST_BUDGET) };
+        if !self.guidance.is_empty() {
+            page.push("### Guidance from the person in charge\n\n");
+            for (at, text) in self.guidance.iter().enumerate() {
+                let share = page.room() / 2 / (self.guidance.len() - at);
+                page.push(&format!("{}\n", block_start(text, share.max(64))));
+            }
+        }
+        if let Some(why) = &self.rejected_claim {
+            page.push(&format!(
+                "### The task is not complete\n\nThe last claim that it is was rejected: {}\n\n",
+                inline(why, 500)
+            ));
+        }
+        for (at, gate) in self.failed_gates.iter().enumerate() {
+            // Room for what follows.
+            let others = self.failed_gates.len() - at;
+            let after = if self.warnings.is_empty() && self.failure.is_none() { 0 } else { page.room() / 4 };
+            page.push(&gate.section((page.room() - after) / others));
+        }
+        if let Some(failure) = &self.failure {
+            page.push(&format!(
+                "### The last iteration failed\n\n{}\n",
+                block_start(failure, page.room() / 2)
+            ));
+        }
+        if !self.warnings.is_empty() {
+            page.push("### Warnings\n\n");
+            for warning in &self.warnings {
+                page.push(&format!("- {}\n", inline(warning, 400)));
+            }
+        }
+        page.text
+    }
+}
+
+impl FailedGate {
+    fn section(&self, room: usize) -> String {
+        let how = match (self.timed_out, self.exit_code) {
+            (true, _) => "timed out".to_owned(),
+            (false, Some(code)) => format!("failed with exit code {code}"),
+            (false, None) => "was ended or could not be run".to_owned(),
+        };
+        let name = inline(&self.name, 80).replace('`', "'");
+        let command = inline(&self.command, 200).replace('`', "'");
+        let kind = if self.required { "Gate" } else { "Gate that is not required" };
+        let head = format!("### {kind} `{name}` {how}\n\nCommand: `{command}`\n\n");
+        let tail = block_end(&self.tail, room.saturating_sub(head.len() + 1));
+        if tail.is_empty() { head } else { format!("{head}{tail}\n") }
+    }
+}
+
+/// A text that takes only what fits.
+struct Page {
+    text: String,
+    budget: usize,
+}
+
+impl Page {
+    fn room(&self) -> usize {
+        self.budget - self.text.len()
+    }
+
+    fn push(&mut self, text: &str) {
+        if text.len() <= self.room() {
+            self.text.push_str(text);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What one iteration tells the next, whose context is fresh: a summary of the run and what has to be known first.
+//!
+//! Folded from events and bounded: the last iterations in full, those before in a line each, the oldest as a count. So
+//! neither its size nor its cost grows with the run. Everything an agent or a gate said is quoted ([`quote`]): it can
+//! neither pass for a section nor be a signal when an agent repeats its prompt.
+
+mod feedback;
+mod iteration_file;
+mod quote;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+pub use feedback::{FailedGate, Feedback};
+pub use iteration_file::IterationFile;
+
+use crate::event::{FilesChanged, Outcome};
+use crate::ids::IterationNumber;
+use quote::{cut_end, cut_start};
+
+/// Bytes of the summary, where nothing else is set.
+pub const SUMMARY_BUDGET: usize = 8 * 1024;
+/// Bytes of the feedback.
+pub const FEEDBACK_BUDGET: usize = 8 * 1024;
+/// A smaller budget could not hold the newest iteration.
+pub const LEAST_BUDGET: usize = 1024;
+/// Characters of the end of an output, where nothing else is set.
+pub const OUTPUT_TAIL: usize = 1200;
+
+/// Iterations that are remembered in full.
+const FULL: usize = 3;
+/// No setting keeps more of them.
+const MOST_FULL: usize = 20;
+/// Iterations before those, in a line each.
+const LINES: usize = 60;
+const MOST_FILES: usize = 20;
+const MOST_CHECKS: usize = 10;
+const MOST_ERRORS: usize = 5;
+/// Characters of a message, a path or a command.
+const MOST_TEXT: usize = 300;
+
+/// The budget of this prompt: half of it after an iteration whose context grew too long.
+pub fn budget(configured: usize, context_too_long: bool) -> usize {
+    let budget = if context_too_long { configured / 2 } else { configured };
+    budget.max(LEAST_BUDGET)
+}
+
+/// What became of the claim that the task is complete.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Claim {
+    /// No completion marker was found.
+    #[default]
+    None,
+    /// Not judged yet.
+    Claimed,
+    Rejected {
+        why: String,
+    },
+    Accepted,
+}
+
+/// A check that the agent ran, and what its last run came to, in a word: `passed`, `failed`, `unknown`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckNote {
+    pub command: String,
+    pub result: &'static str,
+}
+
+/// What is worth knowing of one iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IterationNote {
+    pub number: IterationNumber,
+    pub outcome: Outcome,
+    pub duration: Duration,
+    /// What went wrong, in words.
+    pub error: Option<String>,
+    pub claim: Claim,
+    /// `None`: nobody looked.
+    pub files: Option<FilesChanged>,
+    pub tool_calls: u32,
+    pub failed_calls: u32,
+    pub checks: Vec<CheckNote>,
+    /// What tools and gates complained about.
+    pub errors: Vec<String>,
+    /// The end of what the agent said.
+    pub tail: String,
+}
+
+impl IterationNote {
+    pub fn new(number: IterationNumber, outcome: Outcome) -> Self {
+        Self {
+            number,
+            outcome,
+            duration: Duration::ZERO,
+            error: None,
+            claim: Claim::None,
+            files: None,
+            tool_calls: 0,
+            failed_calls: 0,
+            checks: Vec::new(),
+            errors: Vec::new(),
+            tail: String::new(),
+        }
+    }
+
+    /// Whatever it was made of, this is all that is kept.
+    fn bounded(mut self, tail: usize) -> Self {
+        self.tail = cut_end(&self.tail, tail).into_owned();
+        self.error = self.error.map(|error| cut_start(&error, MOST_TEXT).into_owned());
+        if let Claim::Rejected { why } = &mut self.claim {
+            *why = cut_start(why, MOST_TEXT).into_owned();
+        }
+        if let Some(files) = &mut self.files {
+            files.paths.truncate(MOST_FILES);
+            files.paths.iter_mut().for_each(|path| *path = cut_start(path, MOST_TEXT).into_owned());
+        }
+        self.checks.truncate(MOST_CHECKS);
+        self.checks.iter_mut().for_each(|it| it.command = cut_start(&it.command, MOST_TEXT).into_owned());
+        // The last complaints are the ones that still hold.
+        self.errors.drain(..self.errors.len().saturating_sub(MOST_ERRORS));
+        self.errors.iter_mut().for_each(|error| *error = cut_start(error, MOST_TEXT).into_owned());
+        self
+    }
+}
+
+/// One line of an iteration that is long gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct OldNote {
+    number: IterationNumber,
+    outcome: Outcome,
+    rejected: bool,
+    files: Option<u32>,
+    error: Option<String>,
+}
+
+impl OldNote {
+    fn of(note: &IterationNote) -> Self {
+        let why = match &note.claim {
+            Claim::Rejected { why } => Some(why),
+            _ => note.error.as_ref(),
+        };
+        Self {
+            number: note.number,
+            outcome: note.outcome,
+            rejected: matches!(note.claim, Claim::Rejected { .. }),
+            files: note.files.as_ref().map(|files| files.count),
+            error: why.map(|why| quote::inline(why, 100)),
+        }
+    }
+}
+
+/// The iterations that not even a line is left of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Tally {
+    first: Option<IterationNumber>,
+    last: Option<IterationNumber>,
+    ok: u32,
+    failed: u32,
+    rejected: u32,
+}
+
+impl Tally {
+    fn add(&mut self, note: &OldNote) {
+        self.first = Some(self.first.map_or(note.number, |first| first.min(note.number)));
+        self.last = self.last.max(Some(note.number));
+        let count = if note.outcome.is_failure() { &mut self.failed } else { &mut self.ok };
+        *count = count.saturating_add(1);
+        self.rejected = self.rejected.saturating_add(u32::from(note.rejected));
+    }
+}
+
+/// What a run remembers of its iterations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// Characters of the end of an output.
+    tail: usize,
+    full: usize,
+    /// Newest last.
+    recent: VecDeque<IterationNote>,
+    older: VecDeque<OldNote>,
+    oldest: Tally,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new(OUTPUT_TAIL, 0)
+    }
+}
+
+impl Memory {
+    /// `tail`: characters of the end of an output. `outputs`: how many last outputs the prompt may ask for.
+    pub fn new(tail: usize, outputs: usize) -> Self {
+        Self {
+            tail,
+            full: outputs.clamp(FULL, MOST_FULL),
+            recent: VecDeque::new(),
+            older: VecDeque::new(),
+            oldest: Tally::default(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.recent.is_empty()
+    }
+
+    /// An iteration has finished.
+    pub fn add(&mut self, note: IterationNote) {
+        self.recent.push_back(note.bounded(self.tail));
+        while self.recent.len() > self.full {
+            self.older.extend(self.recent.pop_front().as_ref().map(OldNote::of));
+        }
+        while self.older.len() > LINES {
+            if let Some(note) = self.older.pop_front() {
+                self.oldest.add(&note);
+            }
+        }
+    }
+
+    /// What became of the claim of an iteration that has finished.
+    pub fn settle(&mut self, number: IterationNumber, claim: Claim) {
+        let tail = self.tail;
+        if let Some(note) = self.recent.iter_mut().find(|note| note.number == number) {
+            note.claim = claim;
+            *note = note.clone().bounded(tail);
+        }
+    }
+
+    pub fn last(&self) -> Option<&IterationNote> {
+        self.recent.back()
+    }
+
+    /// The ends of the last outputs, oldest first, each quoted under a line that says whose it is; empty if there are none.
+    pub fn outputs(&self, count: usize, budget: usize) -> String {
+        summary::outputs(self.recent.iter().rev().take(count), budget)
+    }
+
+    /// The summary of the run, in at most so many bytes (but never fewer than [`LEAST_BUDGET`]). Empty before the first
+    /// iteration has finished.
+    pub fn summary(&self, objective: &str, budget: usize) -> String {
+        summary::render(self, objective, budget.max(LEAST_BUDGET))
+    }
+}
