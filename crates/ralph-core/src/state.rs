@@ -54,6 +54,8 @@ pub struct RunState {
     pub usage: Usage,
     /// Money known to be spent, without the attempt that is running. `None` until an agent reports any.
     pub cost_usd: Option<f64>,
+    /// Tokens whose cost nobody knows, without the attempt that is running.
+    pub unpriced: u64,
 
     /// The hats and what they have to say to each other, where there are hats.
     pub bus: Option<Bus>,
@@ -155,6 +157,7 @@ impl RunState {
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
             cost_usd: None,
+            unpriced: 0,
             bus: first_bus(&started.plan),
             guidance: Vec::new(),
             stop_request: None,
@@ -366,8 +369,9 @@ impl RunState {
     fn spend(&mut self, duration: Duration, usage: &Usage, cost_usd: Option<f64>) {
         self.runtime = self.runtime.saturating_add(duration);
         self.usage.add(usage);
-        if let Some(cost) = cost_usd {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        match cost_usd {
+            Some(cost) => self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost),
+            None => self.unpriced = self.unpriced.saturating_add(usage.total()),
         }
     }
 
@@ -400,6 +404,12 @@ impl RunState {
     /// Tokens of all kinds, the running attempt included.
     pub fn tokens_now(&self) -> u64 {
         self.usage.total().saturating_add(self.running().map_or(0, |running| running.usage.total()))
+    }
+
+    /// Tokens whose cost is not known, the running attempt included.
+    pub fn unpriced_now(&self) -> u64 {
+        let running = self.running().filter(|running| running.cost_usd.is_none());
+        self.unpriced.saturating_add(running.map_or(0, |running| running.usage.total()))
     }
 
     /// Money spent, the running attempt included. `None`: no agent has told.

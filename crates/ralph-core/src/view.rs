@@ -54,6 +54,8 @@ pub struct Totals {
     pub wall: Duration,
     pub cost_usd: Option<f64>,
     pub tokens: u64,
+    /// Those of them whose cost is not known.
+    pub unpriced: u64,
 }
 
 /// A guard with its value against its limit.
@@ -221,14 +223,14 @@ impl View {
 
     pub fn totals(&self, now: Timestamp) -> Option<Totals> {
         let state = self.state.as_ref()?;
-        let running = state.running().map_or(0, |running| running.usage.total());
         Some(Totals {
             iterations: state.iterations_finished,
             failures: state.total_failures,
             work: state.runtime_now(now),
             wall: state.wall_time(now),
             cost_usd: state.cost_now(),
-            tokens: state.usage.total().saturating_add(running),
+            tokens: state.tokens_now(),
+            unpriced: state.unpriced_now(),
         })
     }
 

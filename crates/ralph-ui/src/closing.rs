@@ -99,6 +99,11 @@ pub(crate) fn total_words(totals: &Totals) -> String {
     if totals.tokens > 0 {
         words.push_str(&format!(", {} tokens", thousands(totals.tokens)));
     }
+    match totals.unpriced {
+        0 => {}
+        all if all == totals.tokens => words.push_str(", cost unknown"),
+        some => words.push_str(&format!(", the cost of {} unknown", thousands(some))),
+    }
     words
 }
 
@@ -166,4 +171,28 @@ fn raised(guard: &GuardReading) -> Option<String> {
         "max_cost" => format!(" --max-cost {value}"),
         _ => format!(" --set {}={value}", guard.def.setting),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_says_what_part_of_it_has_no_price() {
+        let words = |cost_usd, unpriced| {
+            let work = Duration::from_secs(5);
+            total_words(&Totals {
+                iterations: 2,
+                failures: 0,
+                work,
+                wall: work,
+                cost_usd,
+                tokens: 3000,
+                unpriced,
+            })
+        };
+        assert_eq!(words(Some(0.5), 0), "2 iterations, 5s of work in 5s, $0.50, 3k tokens");
+        assert!(words(None, 3000).ends_with("3k tokens, cost unknown"));
+        assert!(words(Some(0.5), 1000).ends_with("$0.50, 3k tokens, the cost of 1k unknown"));
+    }
 }

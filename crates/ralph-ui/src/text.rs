@@ -100,6 +100,12 @@ pub(crate) fn paragraph(text: &str, columns: usize, most: usize) -> Vec<String> 
 /// A command as it could be typed, cut to a number of columns.
 pub(crate) fn command(program: &str, args: &[String], columns: usize) -> String {
     let mut out = quote(program);
+    if out.width() > columns / 2
+        && let Some((_, name)) = program.rsplit_once('/')
+    {
+        // The flags tell more than the folder.
+        out = format!("…/{}", quote(name));
+    }
     for arg in args {
         if out.width() > columns {
             break;
@@ -176,5 +182,7 @@ mod tests {
         let args = ["-p".to_owned(), "a b".to_owned(), "it's".to_owned(), String::new()];
         assert_eq!(command("./agent.sh", &args, 80), r"./agent.sh -p 'a b' 'it'\''s' ''");
         assert_eq!(command("agent", &["x".repeat(200)], 10), "agent xxx…");
+        assert_eq!(command("/opt/tools/of/some/kind/agent", &args[..1], 40), "…/agent -p");
+        assert_eq!(command("/opt/kind/agent", &args[..1], 40), "/opt/kind/agent -p");
     }
 }

@@ -13,6 +13,7 @@ use ralph_core::guard::{GUARDS, GuardDef};
 use ralph_core::ids::IterationNumber;
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
+use ralph_core::usage::Usage;
 use ralph_core::view::{Ended, clean};
 
 use crate::Style;
@@ -60,9 +61,7 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
     if let Some(files) = finished.files_changed {
         rest.push_str(&format!(", {} changed", count(files, "file", "files")));
     }
-    if let Some(cost) = finished.cost_usd {
-        rest.push_str(&format!(", {}", money(cost)));
-    }
+    rest.push_str(&spent(&finished.usage, finished.cost_usd));
     if finished.claims_complete {
         rest.push_str(", says it is complete");
     }
@@ -73,6 +72,15 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
         tone: Tone::of_outcome(finished.outcome),
         head: topics::head(finished, outcome(finished.outcome)),
         rest,
+    }
+}
+
+/// `, $0.12`; tokens where nobody knows what they cost; nothing for an agent that tells neither.
+fn spent(usage: &Usage, cost_usd: Option<f64>) -> String {
+    match (cost_usd, usage.total()) {
+        (Some(cost), _) => format!(", {}", money(cost)),
+        (None, 0) => String::new(),
+        (None, tokens) => format!(", {} tokens, cost unknown", thousands(tokens)),
     }
 }
 
@@ -100,9 +108,7 @@ pub(crate) fn interrupted(cut: &IterationInterrupted) -> Phrase {
         }
     };
     let mut rest = format!(" after {}: {why}", duration(cut.duration));
-    if let Some(cost) = cut.cost_usd {
-        rest.push_str(&format!(", {}", money(cost)));
-    }
+    rest.push_str(&spent(&cut.usage, cut.cost_usd));
     Phrase { tone: Tone::Notice, head: "interrupted".to_owned(), rest }
 }
 
@@ -225,7 +231,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         }
         Event::AgentSwitched(e) => format!("{} is at work from here on", clean(&e.name)),
         Event::UsageUpdated(e) => {
-            let cost = e.cost_usd.map(|cost| format!(", {}", money(cost))).unwrap_or_default();
+            let cost = e.cost_usd.map_or(", cost unknown".to_owned(), |cost| format!(", {}", money(cost)));
             format!("{} tokens{cost}", thousands(e.usage.total()))
         }
         Event::AgentSilent(e) => format!("no output for {}", duration(e.quiet)),
@@ -360,5 +366,18 @@ fn kill_cause(why: &KillCause, grace: Duration) -> String {
     match grace.is_zero() {
         true => why,
         false => format!("{why}; KILL {} after TERM", duration(grace)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_that_nobody_knows_is_not_zero() {
+        let used = Usage { input: 6050, cache_read: 15300, output: 160, ..Usage::default() };
+        assert_eq!(spent(&used, Some(0.0)), ", $0.00");
+        assert_eq!(spent(&used, None), ", 21.5k tokens, cost unknown");
+        assert_eq!(spent(&Usage::default(), None), "");
     }
 }

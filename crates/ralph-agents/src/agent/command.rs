@@ -196,6 +196,15 @@ pub(super) fn complete(def: &AgentDef, turn: &Turn) -> Result<CommandSpec, Comma
     Ok(CommandSpec { program, args, env, prompt, bypass })
 }
 
+pub(super) fn model_in(def: &AgentDef, args: &[String]) -> Option<String> {
+    let Model::Flag(name, same) = def.line.model else { return None };
+    let args = Args { agent: def.name, list: args.to_vec() };
+    std::iter::once(&name).chain(same).find_map(|name| match args.given(name)? {
+        Given::Value(model) => Some(model),
+        Given::Alone => None,
+    })
+}
+
 fn pairs<'a>(pairs: impl Iterator<Item = &'a (&'a str, &'a str)>) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }

@@ -80,6 +80,11 @@ impl AgentDef {
         command::complete(self, turn)
     }
 
+    /// The model that the user's own arguments ask for.
+    pub fn model_in(&self, args: &[String]) -> Option<String> {
+        command::model_in(self, args)
+    }
+
     pub fn parser(&self) -> Box<dyn Parser> {
         (self.parser)()
     }

@@ -41,6 +41,17 @@ fn the_plain_command_lines() {
 }
 
 #[test]
+fn a_model_is_found_in_the_users_own_arguments() {
+    let model = |name: &str, args: &[&str]| by_name(name).unwrap().model_in(&turn(args).args);
+    assert_eq!(model("codex", &["-m", "x", "exec"]).as_deref(), Some("x"));
+    assert_eq!(model("codex", &["--model=x"]).as_deref(), Some("x"));
+    assert_eq!(model("gemini", &["-mx"]).as_deref(), Some("x"));
+    assert_eq!(model("claude", &["-p", "--", "--model", "x"]), None);
+    assert_eq!(model("claude", &["--model"]), None);
+    assert_eq!(model("goose", &["--model", "x"]), None, "it takes the model from its environment");
+}
+
+#[test]
 fn how_the_prompt_goes_in() {
     let input = |name: &str| by_name(name).unwrap().command(&turn(&[])).unwrap().prompt;
     assert_eq!(input("claude"), PromptInput::Stdin);

@@ -34,11 +34,13 @@ pub fn failure(run: &RunSummary, now: Timestamp, zone: &TimeZone) -> Option<Fail
         let class = if limited { FailureClass::Limit } else { error.class };
         let resets_at = (class == FailureClass::Limit)
             .then(|| {
+                // Some services send a `retry-after` of a second with a message that says tomorrow: the later one counts.
+                let header = error.retry_after_ms.and_then(|ms| reset::after_ms(now, ms));
+                let words = reset::parse(&error.message, now, zone);
                 limit
                     .and_then(|limit| limit.resets_at)
                     .and_then(|seconds| Timestamp::from_second(seconds).ok())
-                    .or_else(|| error.retry_after_ms.and_then(|ms| reset::after_ms(now, ms)))
-                    .or_else(|| reset::parse(&error.message, now, zone))
+                    .or_else(|| header.max(words))
             })
             .flatten();
         return Some(Failure { class, resets_at, message: error.message.clone() });
@@ -57,4 +59,31 @@ pub fn failure(run: &RunSummary, now: Timestamp, zone: &TimeZone) -> Option<Fail
     let class = class::class_of(retry.http, "", &retry.reason);
     let resets_at = (class == FailureClass::Limit).then(|| reset::parse(&retry.reason, now, zone)).flatten();
     Some(Failure { class, resets_at, message: format!("kept trying again: {}", retry.reason) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::AgentSignal;
+
+    #[test]
+    fn the_later_one_of_header_and_words_is_when_a_limit_ends() {
+        let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
+        let resets = |header: Option<u64>, message: &str| {
+            let mut run = RunSummary::default();
+            run.observe(&AgentSignal::Error {
+                fatal: true,
+                class: FailureClass::Limit,
+                http: Some(429),
+                retry_after_ms: header.map(|seconds| seconds * 1000),
+                message: message.to_string(),
+            });
+            failure(&run, now, &TimeZone::UTC).unwrap().resets_at.map(|at| (at - now).get_seconds())
+        };
+        assert_eq!(resets(Some(1), "try again in 34 seconds"), Some(34));
+        assert_eq!(resets(Some(3600), "try again in 34 seconds"), Some(3600));
+        assert_eq!(resets(Some(1), "usage limit reached"), Some(1));
+        assert_eq!(resets(None, "usage limit reached, try again in 1h"), Some(3600));
+        assert_eq!(resets(None, "usage limit reached"), None);
+    }
 }

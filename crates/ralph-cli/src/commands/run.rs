@@ -11,7 +11,7 @@ use ralph_runtime::task;
 
 use super::{screen, workspace};
 use crate::args::RunArgs;
-use crate::config::{self, Env, Flags, Given, Loaded, Sources};
+use crate::config::{self, AgentSpec, Env, Flags, Given, Loaded, Sources};
 use crate::error::CliError;
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
@@ -89,11 +89,20 @@ pub fn check_commands(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
 
 /// A limit that can not hold is said at the start, not found out in the morning.
 fn warn_of_unknown_cost(loaded: &Loaded, plan: &Plan) {
-    if plan.limits.max_cost_usd.is_some() && !loaded.agent.cost_enforceable(&plan.prices) {
+    let fallback = loaded.definition.fallback.iter().filter_map(AgentSpec::of_line);
+    let agents = std::iter::once(loaded.agent.clone()).chain(fallback);
+    let names = std::iter::once(&plan.agent).chain(&plan.fallback).map(|agent| agent.name.as_str());
+    let unknown: Vec<&str> = agents
+        .zip(names)
+        .filter(|(agent, _)| !agent.cost_enforceable(&plan.prices))
+        .map(|(_, name)| name)
+        .collect();
+    if plan.limits.max_cost_usd.is_some() && !unknown.is_empty() {
+        let (who, whose) =
+            (unknown.join(", "), if unknown.len() == 1 { "its model" } else { "their models" });
         eprintln!(
-            "note: max_cost can not be enforced: {} does not report what it costs, and ralph has no price for its \
-             model; set `prices` and `agent.model`, or limit `event_loop.max_tokens`",
-            plan.agent.name
+            "note: max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
+             set `prices` and the model, or limit `event_loop.max_tokens`"
         );
     }
 }

@@ -32,8 +32,14 @@ impl AgentSpec {
     /// Whether a cost limit can be enforced: the agent reports its cost, or its tokens and their price is known.
     pub fn cost_enforceable(&self, prices: &[Price]) -> bool {
         let Ok(def) = self.reads_like() else { return false };
-        let priced = |model: &str| price::find(model, &price::of_user(prices)).is_some();
-        def.stream.cost || (def.stream.tokens && self.model.as_deref().is_some_and(priced))
+        let priced = |model: String| price::find(&model, &price::of_user(prices)).is_some();
+        def.stream.cost || (def.stream.tokens && self.model_asked().is_some_and(priced))
+    }
+
+    /// The model, from its own key or from the agent's own flag.
+    fn model_asked(&self) -> Option<String> {
+        let in_args = || self.known().ok()?.model_in(&self.args);
+        self.model.clone().or_else(in_args)
     }
 
     /// Whether the output tells how commands that the agent ran have ended.
@@ -92,7 +98,7 @@ impl AgentSpec {
             env,
             output: output.to_owned(),
             bypass: spec.bypass.clone(),
-            model: self.model.clone(),
+            model: self.model_asked(),
         })
     }
 }

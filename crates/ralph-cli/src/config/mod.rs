@@ -200,7 +200,10 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let agent = validate::agent(&settings, &definition);
     let agent = agent.map_err(|one| found.push(explain_no_settings(one, file.as_ref()))).ok();
     let prices = prices(&definition);
-    let enforceable = agent.as_ref().is_some_and(|agent| (sources.cost_enforceable)(agent, &prices));
+    let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
+    let enforceable = agent.clone().is_some_and(|first| {
+        std::iter::once(first).chain(fallback).all(|one| (sources.cost_enforceable)(&one, &prices))
+    });
     found.extend(validate::bounds(&settings, &definition.event_loop, enforceable));
     if let Some(agent) = &agent {
         found.extend(proof::check(&settings, &definition, agent.tells_of_tools()));

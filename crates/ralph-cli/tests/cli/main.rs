@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod agents;
 mod config;
 mod control;
 mod crash;
