@@ -7,6 +7,7 @@ mod closing;
 pub mod event_line;
 pub mod explain;
 pub mod format;
+pub mod graph;
 mod json;
 pub mod list;
 mod live;
@@ -17,7 +18,7 @@ pub mod status;
 mod story;
 mod text;
 mod thread;
-mod topics;
+pub mod topics;
 mod words;
 
 use jiff::tz::TimeZone;
