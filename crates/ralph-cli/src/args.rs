@@ -70,8 +70,14 @@ pub enum Command {
     Say(SayArgs),
     /// Remove old runs
     Clean(CleanArgs),
-    /// Validate a definition
+    /// Validate a definition, and say what its hats can and can not reach
     Check(CheckArgs),
+    /// Draw hats and topics
+    Graph(GraphArgs),
+    /// Write a ralph.yml to start from
+    Init(InitArgs),
+    /// List the definitions that come with ralph
+    Presets(PresetsArgs),
     /// Print the JSON Schema of ralph.yml and of a RALPH.md's frontmatter
     Schema,
     /// Print a table of the documentation that is derived from the program
@@ -156,6 +162,9 @@ pub struct RunArgs {
     /// Make a single pass instead of a loop
     #[arg(long)]
     pub once: bool,
+    /// Start from a definition that comes with ralph; `ralph presets` lists them
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
     /// Set any key of the definition by its path, such as event_loop.max_iterations=5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -300,12 +309,56 @@ pub struct CleanArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct GraphArgs {
+    /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs
+    pub target: Option<String>,
+    /// Draw a run and how often each topic went where; without RUN the newest of this workspace
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["target", "preset"])]
+    pub run: Option<String>,
+    /// Print a Mermaid flowchart
+    #[arg(long)]
+    pub mermaid: bool,
+    /// Print an SVG
+    #[arg(long, conflicts_with = "mermaid")]
+    pub svg: bool,
+    /// Print a Graphviz digraph
+    #[arg(long, conflicts_with_all = ["mermaid", "svg"])]
+    pub dot: bool,
+    /// Draw a definition that comes with ralph
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Set any key of the definition by its path
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct InitArgs {
+    /// The definition to write; `ralph presets` lists them
+    #[arg(long, value_name = "NAME", default_value = "review-loop")]
+    pub preset: String,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct PresetsArgs {
+    /// Print this one
+    pub name: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct CheckArgs {
     /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs
     pub target: Option<String>,
     /// Print every setting, its value and where it came from
     #[arg(long)]
     pub show: bool,
+    /// Check a definition that comes with ralph
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
     /// Set any key of the definition by its path
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,

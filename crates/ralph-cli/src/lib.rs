@@ -6,6 +6,7 @@ pub mod config;
 mod docs;
 mod error;
 mod io;
+pub mod presets;
 mod run_args;
 
 use std::process::ExitCode;

@@ -53,6 +53,12 @@ pub struct Plan {
     /// Rules that every prompt repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guardrails: Vec<String>,
+    /// A file that agents keep notes in, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratchpad: Option<PathBuf>,
+    /// Where the specifications are, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specs_dir: Option<PathBuf>,
     /// One pass instead of a loop.
     pub once: bool,
     /// Whether background processes of a finished agent are ended.
@@ -85,6 +91,8 @@ impl Plan {
             proof: Proof::default(),
             memory: MemoryPlan::default(),
             guardrails: Vec::new(),
+            scratchpad: None,
+            specs_dir: None,
             once: false,
             kill_leftovers: true,
             log_dir: None,

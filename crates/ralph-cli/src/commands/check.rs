@@ -1,25 +1,51 @@
 //! `ralph check`
 
+use std::io::IsTerminal;
+
+use ralph_core::plan::Task;
+
 use super::{run, workspace};
 use crate::args::CheckArgs;
-use crate::config::{self, Env, Loaded, Sources};
+use crate::config::{self, ConfigError, Env, Loaded, Sources};
 use crate::error::CliError;
 
 pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
     sources.target = args.target;
     sources.sets = args.sets;
+    sources.preset = args.preset;
+    sources.needs_task = false;
     sources.env = Env::from_process();
     let loaded = config::load(&sources)?;
     let plan = loaded.to_plan(None, rustix::process::geteuid().is_root())?;
     run::check_agents(&loaded, &plan)?;
     run::check_commands(&loaded, &plan)?;
+    let warnings = ConfigError::from_all(loaded.warnings(&plan));
+    if let Some(warnings) = &warnings {
+        eprintln!("{}\n", warnings.render(crate::io::color(std::io::stderr().is_terminal())));
+    }
+    let found = warnings.map_or(0, |warnings| warnings.diagnostics().len());
     match (args.json, args.show) {
         (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
         (_, true) => crate::io::print(&table(&loaded))?,
-        _ => crate::io::print(&format!("{} is fine; `--show` prints every setting", name(&loaded)))?,
+        _ => crate::io::print(&verdict(&loaded, found))?,
     }
     Ok(0)
+}
+
+fn verdict(loaded: &Loaded, warnings: usize) -> String {
+    let name = name(loaded);
+    let verdict = match warnings {
+        0 => format!("{name} is fine; `--show` prints every setting"),
+        1 => format!("{name} can be run, with a warning"),
+        n => format!("{name} can be run, with {n} warnings"),
+    };
+    match &loaded.task {
+        Task::Text(text) if text.is_empty() => {
+            format!("{verdict}\nit has no prompt: give one with `-p` or `-f` when it runs")
+        }
+        _ => verdict,
+    }
 }
 
 fn name(loaded: &Loaded) -> String {

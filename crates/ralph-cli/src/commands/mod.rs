@@ -4,8 +4,10 @@ mod check;
 mod clean;
 mod control;
 mod events;
+mod graph;
 mod list;
 mod logs;
+mod presets;
 mod replay;
 mod resume;
 mod run;
@@ -38,6 +40,9 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Say(args) => control::say(args),
         Command::Clean(args) => clean::clean(args),
         Command::Check(args) => check::check(args),
+        Command::Graph(args) => graph::graph(args),
+        Command::Init(args) => presets::init(args),
+        Command::Presets(args) => presets::presets(args),
         Command::Schema => {
             crate::io::print_json(crate::config::schema())?;
             Ok(0)

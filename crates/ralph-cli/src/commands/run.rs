@@ -18,6 +18,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
     sources.target = args.target;
     sources.sets = args.sets;
+    sources.preset = args.preset;
     let rest = args.args.into_iter().map(Given::Positional);
     sources.given = Some(args.given.into_iter().chain(rest).collect());
     sources.options = crate::run_args::long_names();
@@ -41,6 +42,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     check_agents(&loaded, &plan)?;
     check_commands(&loaded, &plan)?;
     warn_of_unknown_cost(&loaded, &plan);
+    warn_of_hats(&loaded, &plan);
     if args.dry_run {
         return dry_run(&plan);
     }
@@ -56,16 +58,19 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
 /// A missing agent is a mistake in the definition as long as nothing has been started.
 pub fn check_agents(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     let path = std::env::var_os("PATH");
-    let agents = std::iter::once((loaded.agent_path(), &plan.agent));
-    for (setting, agent) in agents.chain(plan.fallback.iter().map(|agent| ("fallback", agent))) {
+    let first = std::iter::once((loaded.agent_path().to_owned(), &plan.agent));
+    let fallbacks = plan.fallback.iter().map(|agent| ("fallback".to_owned(), agent));
+    let hats = plan.hats.iter().flat_map(|hats| &hats.hats);
+    let hats = hats.filter_map(|hat| Some((format!("hats.{}", hat.id), hat.agent.as_ref()?)));
+    for (setting, agent) in first.chain(fallbacks).chain(hats) {
         let Err(error) = resolve_program(&agent.program, &loaded.workspace, path.as_deref()) else {
             continue;
         };
-        let help = match loaded.agent.meant().filter(|_| setting != "fallback") {
+        let help = match loaded.agent.meant().filter(|_| setting == loaded.agent_path()) {
             Some(name) if name != agent.program => format!("did you mean `{name}`?"),
             _ => "the agent is looked up from the workspace; install it, or give its path with -a".to_owned(),
         };
-        return Err(loaded.error_at(setting, &error.to_string(), Some(&help)).into());
+        return Err(loaded.error_at(&setting, &error.to_string(), Some(&help)).into());
     }
     Ok(())
 }
@@ -104,6 +109,15 @@ fn warn_of_unknown_cost(loaded: &Loaded, plan: &Plan) {
             "note: max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
              set `prices` and the model, or limit `event_loop.max_tokens`"
         );
+    }
+}
+
+/// What `ralph check` explains is only counted here.
+fn warn_of_hats(loaded: &Loaded, plan: &Plan) {
+    match loaded.warnings(plan).len() {
+        0 => {}
+        1 => eprintln!("note: `ralph check` has a warning about the hats"),
+        n => eprintln!("note: `ralph check` has {n} warnings about the hats"),
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{AgentDef, CliDef, CommandLine};
 use super::commands::{CommandDef, Name};
+use super::hats::{Hats, PatternText, TopicText};
 use super::memory::{ContextDef, CoreDef, MemoryDef};
 use super::proof::{GateDef, StopDef};
 use super::value::{Count, Delay, Factor, Limit, Price, Text, Timeout, Usd};
@@ -64,6 +65,9 @@ pub struct Definition {
     pub context: ContextDef,
     /// What every prompt repeats.
     pub core: CoreDef,
+    /// Several roles on one task, which hand work to each other by publishing topics: a mapping from the name of each hat
+    /// to what it hears and may publish.
+    pub hats: Hats,
 }
 
 impl Default for Definition {
@@ -91,6 +95,7 @@ impl Default for Definition {
             memory: MemoryDef::default(),
             context: ContextDef::default(),
             core: CoreDef::default(),
+            hats: Hats::default(),
         }
     }
 }
@@ -133,6 +138,13 @@ pub struct EventLoop {
     pub completion_promise: Option<Text>,
     /// Kill processes that an agent leaves behind when it ends.
     pub kill_leftovers: bool,
+    /// With hats: the topic that is published when the run starts, with the task as its payload. Not set: `task.start`.
+    pub starting_event: Option<TopicText>,
+    /// With hats: topics that must have been published since files last changed before the run can be complete.
+    pub required_events: Vec<PatternText>,
+    /// With hats: stop as failed when a hat publishes a topic that ends in `.blocked` this often in a row about the same
+    /// task.
+    pub max_consecutive_blocked: Count,
 }
 
 impl Default for EventLoop {
@@ -154,6 +166,9 @@ impl Default for EventLoop {
             max_attempts: Count(3),
             completion_promise: None,
             kill_leftovers: true,
+            starting_event: None,
+            required_events: Vec::new(),
+            max_consecutive_blocked: Count(3),
         }
     }
 }

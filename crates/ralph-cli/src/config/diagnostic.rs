@@ -13,6 +13,8 @@ pub const MAX_SHOWN: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// Worth a look, but nothing that keeps anything from running.
+    pub is_warning: bool,
     pub title: String,
     pub place: Option<Box<Place>>,
     pub notes: Vec<String>,
@@ -21,7 +23,11 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), place: None, notes: Vec::new(), help: Vec::new() }
+        Self { is_warning: false, title: title.into(), place: None, notes: Vec::new(), help: Vec::new() }
+    }
+
+    pub fn warning(title: impl Into<String>) -> Self {
+        Self { is_warning: true, ..Self::new(title) }
     }
 
     pub fn at(mut self, place: Place) -> Self {
@@ -41,7 +47,8 @@ impl Diagnostic {
 
     fn render(&self, renderer: &Renderer) -> String {
         let title = visible(&self.title);
-        let mut group = Group::with_title(Level::ERROR.primary_title(title));
+        let level = if self.is_warning { Level::WARNING } else { Level::ERROR };
+        let mut group = Group::with_title(level.primary_title(title));
         if let Some(place) = &self.place {
             group = match place.text.len() > MAX_SHOWN_LINE {
                 true => {
@@ -64,7 +71,7 @@ impl Diagnostic {
 fn snippet(place: &Place) -> Snippet<'static, annotate_snippets::Annotation<'static>> {
     let mark = AnnotationKind::Primary.span(place.range.clone());
     let name = match place.layer {
-        Layer::UserConfig | Layer::File => visible(&place.name),
+        Layer::UserConfig | Layer::Preset | Layer::File => visible(&place.name),
         Layer::Set | Layer::Flag => "command line".to_owned(),
     };
     Snippet::source(place.text.clone()).line_start(place.line).path(name).annotation(mark)

@@ -2,11 +2,10 @@
 //! have, and those of ralph itself that are still to come.
 
 /// Settings of ralph that are not there yet.
-pub const NOT_YET: [&str; 5] =
-    ["event_loop.required_events", "event_loop.starting_event", "hats", "idle", "loop_detection"];
+pub const NOT_YET: [&str; 2] = ["idle", "loop_detection"];
 
 /// Settings of ralph-orchestrator, and what to do instead where there is something.
-pub const ORCHESTRATOR: [(&str, &str); 44] = [
+pub const ORCHESTRATOR: [(&str, &str); 48] = [
     ("RObot", "guide a running loop with `ralph say`"),
     ("_suppress_warnings", "remove it: a wrong key is an error here, not a warning"),
     ("adapters", "set `agent`, and `event_loop.iteration_timeout` for a timeout"),
@@ -33,6 +32,10 @@ pub const ORCHESTRATOR: [(&str, &str); 44] = [
     ("events", ""),
     ("features", ""),
     ("git_checkpoint", "remove it: every iteration is recorded; ralph leaves git alone"),
+    ("hats.*.aggregate", ""),
+    ("hats.*.concurrency", "remove it: one hat is worn at a time"),
+    ("hats.*.disallowed_tools", "use the options of the hat's own agent: `agent` and `args`"),
+    ("hats.*.timeout", "use `iteration_timeout`"),
     ("hooks", ""),
     ("iteration_telemetry", "remove it: every iteration is recorded; see `ralph events`"),
     ("max_prompt_size", ""),

@@ -151,15 +151,26 @@ pub fn normalize(map: &SourceMap, root: &mut Node) -> Vec<Diagnostic> {
             found.push(not_both(map, first, second));
         }
     }
-    if let Some(mut agent) = root.take("agent") {
-        if matches!(&agent.value.value, Value::Scalar(scalar) if is_command(scalar.meaning())) {
-            let span = agent.value.span;
-            let command = Entry { key: "command".to_owned(), key_span: agent.key_span, value: agent.value };
-            agent.value = Node::map(vec![command], span);
-        }
-        root.put(agent);
+    spell_out_agent(root);
+    if let Value::Map(entries) = &mut root.value
+        && let Some(hats) = entries.iter_mut().find(|entry| entry.key == "hats")
+        && let Value::Map(hats) = &mut hats.value.value
+    {
+        hats.iter_mut().for_each(|hat| spell_out_agent(&mut hat.value));
     }
     found
+}
+
+/// A command line alone is `agent.command`.
+fn spell_out_agent(section: &mut Node) {
+    let Value::Map(entries) = &mut section.value else { return };
+    let Some(agent) = entries.iter_mut().find(|entry| entry.key == "agent") else { return };
+    if matches!(&agent.value.value, Value::Scalar(scalar) if is_command(scalar.meaning())) {
+        let span = agent.value.span;
+        let value = std::mem::replace(&mut agent.value, Node::map(Vec::new(), span));
+        let command = Entry { key: "command".to_owned(), key_span: agent.key_span, value };
+        agent.value = Node::map(vec![command], span);
+    }
 }
 
 fn is_command(meaning: Meaning<'_>) -> bool {

@@ -1,5 +1,7 @@
 //! What is carried from one iteration to the next: `memory`, `context` and `core`.
 
+use std::path::PathBuf;
+
 use ralph_core::plan::{MemoryPlan, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +61,11 @@ impl Default for ContextDef {
 pub struct CoreDef {
     /// Rules that stand in every prompt.
     pub guardrails: Vec<Text>,
+    /// A file that the agent keeps notes in for the iterations after it, relative to the workspace. Not set: none; with
+    /// hats, `.ralph/scratchpad.md`.
+    pub scratchpad: Option<Text>,
+    /// The folder that the specifications are in, relative to the workspace.
+    pub specs_dir: Option<Text>,
 }
 
 pub fn memory(definition: &Definition, task: &Task, settings: &Settings) -> MemoryPlan {
@@ -74,4 +81,10 @@ pub fn memory(definition: &Definition, task: &Task, settings: &Settings) -> Memo
         tail: from.tail.0,
         last_outputs: definition.context.include_last_n_messages.0,
     }
+}
+
+/// Hats share one unless the definition says where it is.
+pub fn scratchpad(definition: &Definition) -> Option<PathBuf> {
+    let set = definition.core.scratchpad.as_ref().map(|text| PathBuf::from(&text.0));
+    set.or_else(|| (!definition.hats.0.is_empty()).then(|| PathBuf::from(".ralph/scratchpad.md")))
 }

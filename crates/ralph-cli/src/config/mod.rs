@@ -12,6 +12,7 @@ mod de;
 mod definition;
 mod diagnostic;
 mod foreign;
+mod hats;
 mod layers;
 mod memory;
 mod nearest;
@@ -36,7 +37,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ralph_core::plan::Task;
+use ralph_core::plan::{Plan, Task};
 
 pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
 pub use commands::{CommandDef, Name};
@@ -52,6 +53,7 @@ pub use source::Place;
 pub use user_args::Given;
 pub use value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
 
+use crate::presets::{self, Preset};
 use source::{Layer, SourceMap};
 use target::{Kind, Target};
 use validate::Settings;
@@ -68,6 +70,10 @@ pub struct Sources {
     /// `-C`, or the current folder. Relative paths are meant from here.
     pub workspace: PathBuf,
     pub target: Option<String>,
+    /// A definition that comes with ralph, below the others.
+    pub preset: Option<String>,
+    /// Whether it is to be run, so that there has to be a prompt.
+    pub needs_task: bool,
     /// `--set`, each `key=value`.
     pub sets: Vec<String>,
     pub flags: Flags,
@@ -86,6 +92,8 @@ impl Sources {
         Self {
             workspace: workspace.into(),
             target: None,
+            preset: None,
+            needs_task: true,
             sets: Vec::new(),
             flags: Flags::default(),
             given: None,
@@ -155,6 +163,11 @@ impl Loaded {
         self.args.is_some() || !depends
     }
 
+    /// What is worth a warning before anything runs.
+    pub fn warnings(&self, plan: &Plan) -> Vec<Diagnostic> {
+        plan.hats.iter().flat_map(|hats| hats::findings(&self.settings, hats)).collect()
+    }
+
     /// The path of the setting that names the agent: what an error about the agent should point at.
     pub fn agent_path(&self) -> &'static str {
         match (&self.definition.agent, &self.definition.cli) {
@@ -171,11 +184,22 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let flags = &sources.flags;
     let has_prompt = flags.prompt.is_some() || flags.prompt_file.is_some();
     let home = sources.env.home.as_deref();
-    let target = target::resolve(sources.target.as_deref(), has_prompt, &workspace, home)?;
+    // A preset needs no file beside it.
+    let enough = has_prompt || sources.preset.is_some();
+    let target = target::resolve(sources.target.as_deref(), enough, &workspace, home)?;
 
     let mut reader = LayerReader::default();
     if let Some(path) = sources.env.user_config() {
         reader.user_config(&path)?;
+    }
+    if let Some(name) = &sources.preset {
+        let preset = Preset::find(name).ok_or_else(|| unknown_preset(name))?;
+        reader.yaml(
+            Layer::Preset,
+            &format!("preset {name}"),
+            preset.yaml.to_owned(),
+            0..preset.yaml.len(),
+        )?;
     }
     let file = match &target {
         Some(target) => reader.file(target)?,
@@ -212,9 +236,12 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         workspace: &workspace,
         target: target.as_ref(),
         body: file.as_ref().map(|md| md.body.as_str()),
+        preset: sources.preset.is_some(),
+        needed: sources.needs_task,
     };
     let task = place.task(&settings, &definition).map_err(|one| found.push(one)).ok();
     found.extend(commands::check(&settings, &definition));
+    found.extend(hats::check(&settings, &definition));
     let given = sources.given.as_ref();
     let args = given.map(|given| user_args::assign(&definition.args, given, &sources.options));
     let args = args.transpose().map_err(|message| found.push(Diagnostic::new(message))).ok().flatten();
@@ -353,6 +380,8 @@ struct TaskPlace<'a> {
     workspace: &'a Path,
     target: Option<&'a Target>,
     body: Option<&'a str>,
+    preset: bool,
+    needed: bool,
 }
 
 impl TaskPlace<'_> {
@@ -380,10 +409,13 @@ impl TaskPlace<'_> {
         }
         // Where ralph-orchestrator looks, too.
         let usual = self.workspace.join("PROMPT.md");
-        if self.body.is_none() && self.target.is_some() && usual.is_file() {
+        if self.body.is_none() && (self.target.is_some() || self.preset) && usual.is_file() {
             return Ok(Task::File(usual));
         }
-        Err(self.no_prompt())
+        match self.needed {
+            true => Err(self.no_prompt()),
+            false => Ok(Task::Text(String::new())),
+        }
     }
 
     fn prompt_file(&self, settings: &Settings, file: &str, layer: Option<Layer>) -> Result<Task, Diagnostic> {
@@ -410,6 +442,13 @@ impl TaskPlace<'_> {
         };
         Diagnostic::new("there is no prompt").help(help)
     }
+}
+
+/// An error that names the presets there are.
+pub fn unknown_preset(name: &str) -> ConfigError {
+    let found = Diagnostic::new(format!("there is no preset {}", diagnostic::quote(name)));
+    let known: Vec<&str> = presets::names().collect();
+    found.help(nearest::suggest(name, &known)).into()
 }
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {

@@ -9,6 +9,7 @@ use super::agent::AgentSpec;
 use super::commands;
 use super::definition::{Definition, EventLoop, FailureBackoff};
 use super::diagnostic::ConfigError;
+use super::hats::HatsPlace;
 use super::layers::{self, Flags};
 use super::memory;
 use super::proof;
@@ -48,6 +49,13 @@ impl Loaded {
         let credit = definition.credit.unwrap_or(matches!(self.task, Task::RalphMd(_)));
         let mut signals = signals(&definition.event_loop);
         proof::add_regexes(&mut signals, &definition.stop);
+        let hats = HatsPlace {
+            settings: &self.settings,
+            agent: &self.agent,
+            folder: folder.unwrap_or(&self.workspace),
+            is_root,
+        };
+        let hats = hats.plan(definition, &self.task)?;
         let fallback_after = definition.fallback_after.0;
         let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
@@ -63,9 +71,12 @@ impl Loaded {
             proof: proof::proof(definition),
             memory: memory::memory(definition, &self.task, &self.settings),
             guardrails: definition.core.guardrails.iter().map(|text| text.0.clone()).collect(),
+            scratchpad: memory::scratchpad(definition),
+            specs_dir: definition.core.specs_dir.as_ref().map(|text| PathBuf::from(&text.0)),
             once: !definition.enabled,
             kill_leftovers: definition.event_loop.kill_leftovers,
             log_dir,
+            hats,
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })
     }
@@ -138,7 +149,7 @@ pub fn change_limits(
     let json = serde_json::json!({ "event_loop": event_loop(plan) });
     let mut root = Node::from_json(&json, span);
     // What is not set in the plan is absent, not empty.
-    for key in ["silence_timeout", "completion_promise"] {
+    for key in ["silence_timeout", "completion_promise", "starting_event"] {
         if root.find(&format!("event_loop.{key}")).is_some_and(|entry| entry.value.is_null()) {
             layers::take_at(&mut root, &format!("event_loop.{key}"));
         }
@@ -219,5 +230,9 @@ fn event_loop(plan: &Plan) -> EventLoop {
         max_attempts: Count(limits.max_attempts),
         completion_promise: signals.completion_promise.clone().map(Text),
         kill_leftovers: plan.kill_leftovers,
+        // About hats, which a resume does not change.
+        starting_event: None,
+        required_events: Vec::new(),
+        max_consecutive_blocked: default.max_consecutive_blocked,
     }
 }

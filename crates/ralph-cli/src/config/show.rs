@@ -35,7 +35,10 @@ fn flatten(
     entry: Option<&Entry>,
     out: &mut Vec<Setting>,
 ) {
-    if let Value::Object(fields) = value {
+    // A section without a fixed set of keys may be empty, and is shown all the same.
+    if let Value::Object(fields) = value
+        && !fields.is_empty()
+    {
         for (key, value) in fields {
             let entry = node.and_then(|node| node.entry(key));
             flatten(settings, &join(path, key), value, entry.map(|entry| &entry.value), entry, out);
@@ -46,6 +49,7 @@ fn flatten(
         path: path.to_owned(),
         value: match value {
             Value::Null => None,
+            Value::Object(_) => None,
             Value::String(text) => Some(text.clone()),
             // `2`, where JSON has `2.0`.
             Value::Number(number) => Some(number.as_f64().unwrap_or_default().to_string()),

@@ -6,6 +6,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     UserConfig,
+    Preset,
     File,
     Set,
     Flag,
@@ -88,7 +89,9 @@ impl Place {
     /// `ralph.yml:4:3` for a file, the option for an argument.
     pub fn short(&self) -> String {
         match self.layer {
-            Layer::UserConfig | Layer::File => format!("{}:{}:{}", self.name, self.line, self.column),
+            Layer::UserConfig | Layer::Preset | Layer::File => {
+                format!("{}:{}:{}", self.name, self.line, self.column)
+            }
             Layer::Set | Layer::Flag => self.name.clone(),
         }
     }

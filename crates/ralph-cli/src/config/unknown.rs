@@ -17,6 +17,11 @@ pub fn unknown_keys(map: &SourceMap, root: &Node) -> Vec<Diagnostic> {
 }
 
 fn walk(map: &SourceMap, node: &Node, prefix: &str, schema: &Value, found: &mut Vec<Diagnostic>) {
+    if let Some(each) = schema.get("additionalProperties").filter(|each| each.is_object()) {
+        for entry in node.entries() {
+            walk(map, &entry.value, &join(prefix, &entry.key), each, found);
+        }
+    }
     let Some(known) = properties(schema) else { return };
     for entry in node.entries() {
         // One more than is shown: a file of nothing but mistakes is not read to its end.
@@ -39,7 +44,10 @@ fn explain(prefix: &str, entry: &Entry, siblings: &[&str]) -> Diagnostic {
     if NOT_YET.contains(&path.as_str()) {
         return Diagnostic::new(format!("`{path}` is not supported yet"));
     }
-    if let Some((_, instead)) = ORCHESTRATOR.iter().find(|(name, _)| *name == path) {
+    // Hats are called what the user calls them.
+    let hat = path.strip_prefix("hats.").and_then(|rest| rest.split_once('.'));
+    let listed = hat.map_or_else(|| path.clone(), |(_, key)| format!("hats.*.{key}"));
+    if let Some((_, instead)) = ORCHESTRATOR.iter().find(|(name, _)| *name == listed) {
         let title = format!("`{path}` is a ralph-orchestrator setting that ralph does not have");
         return match *instead {
             "" => Diagnostic::new(title),

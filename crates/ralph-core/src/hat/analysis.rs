@@ -127,8 +127,8 @@ impl Analysis<'_> {
                 "add `triggers`, or remove the hat",
             );
         }
-        // A trigger that nobody publishes has been named already.
-        let published = hat.triggers.iter().any(|trigger| self.fitting(n, trigger).next().is_some());
+        // A hat whose triggers nobody publishes, or that are closer elsewhere, has been named already.
+        let published = self.graph.edges.iter().any(|edge| edge.to.iter().any(|target| target.hat == n));
         if !self.reached[n] && published {
             let message = format!("`{}` can never be reached from `{}`", hat.id, self.plan.starting_event);
             let help = "the hats that publish its triggers are never put on themselves";

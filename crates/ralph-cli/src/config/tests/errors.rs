@@ -31,7 +31,7 @@ fn unknown_keys() {
         ("a key of another section", yml("agent: ./agent.sh\nprompt: do it\nmax_iterations: 5\n")),
         ("nearly a key of another section", yml("agent: ./agent.sh\nprompt: do it\nmax_iteration: 5\n")),
         ("inside agent", yml("agent: {command: ./agent.sh, arg: [a]}\nprompt: do it\n")),
-        ("not yet", yml("agent: ./agent.sh\nprompt: do it\nhats:\n  builder: {}\ngates: []\n")),
+        ("not yet", yml("agent: ./agent.sh\nprompt: do it\nidle: {}\ngates: []\n")),
         ("nearly not yet", yml("agent: ./agent.sh\nprompt: do it\nhat: {}\n")),
         (
             "ralph-orchestrator",

@@ -1,6 +1,7 @@
 //! The definition layer from the outside: files and flags in, a definition or an error text out.
 
 mod errors;
+mod hats;
 mod keys;
 mod load;
 mod never_panics;

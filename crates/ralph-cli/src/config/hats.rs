@@ -1,0 +1,398 @@
+//! Hats: who there is, what each hears and may publish.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ralph_core::hat::{
+    COORDINATOR, Finding, FindingPlace, HatPlan, HatsPlan, Instructions, Pattern, Topic, analyse,
+    default_start,
+};
+use ralph_core::plan::{AgentPlan, Task};
+use ralph_core::ralph_md::is_name;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Deserialize as DeriveDeserialize, Serialize as DeriveSerialize};
+
+use super::agent::{AgentDef, AgentSpec, CommandLine, Word};
+use super::definition::Definition;
+use super::diagnostic::Diagnostic;
+use super::nearest::nearest;
+use super::validate::Settings;
+use super::value::{Count, Text, Timeout};
+
+/// A role that the agent plays for one iteration.
+#[derive(Debug, Clone, Default, PartialEq, DeriveDeserialize, DeriveSerialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping")]
+pub struct HatDef {
+    /// What the hat is called in its prompt. Not set: its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<Text>,
+    /// What it is for, in a sentence: the coordinator and the other hats read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text>,
+    /// The topics that put it on. `*` is one segment, `**` or a lone `*` any number; the closest trigger wins.
+    pub triggers: Vec<PatternText>,
+    /// The topics that it may publish.
+    pub publishes: Vec<PatternText>,
+    /// Published when an iteration ends without publishing anything. Not set: it is asked once more, then the coordinator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_publishes: Option<TopicText>,
+    /// How often it is put on. Instead of once more, `HAT.exhausted` is published, once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_activations: Option<Count>,
+    /// Whether it may say that the task is complete. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completes: Option<bool>,
+    /// What it is told to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Text>,
+    /// A file with what it is told to do, relative to this one. Read before every iteration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions_file: Option<Text>,
+    /// Further instructions, below the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extra_instructions: Vec<Text>,
+    /// Another agent than the run's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::agent::agent_schema")]
+    pub agent: Option<AgentDef>,
+    /// The same as `agent`, as ralph-orchestrator writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<CommandLine>,
+    /// Another model for this hat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text>,
+    /// Further arguments of its agent, each one word.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<Word>,
+    /// The same as `args`, as ralph-orchestrator writes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub backend_args: Vec<Word>,
+    /// Kill its agent after this long instead of `event_loop.iteration_timeout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration_timeout: Option<Timeout>,
+    /// The gates that its claims of completion have to pass, by name. Not set: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<Vec<Text>>,
+    /// Its own scratchpad instead of `core.scratchpad`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scratchpad: Option<Text>,
+}
+
+/// All hats, in the order they are written: it decides who comes first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hats(pub Vec<(String, HatDef)>);
+
+impl<'de> Deserialize<'de> for Hats {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct HatsVisitor;
+        impl<'de> Visitor<'de> for HatsVisitor {
+            type Value = Hats;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping of hats")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Hats, A::Error> {
+                let mut hats = Vec::new();
+                while let Some(HatName(id)) = map.next_key()? {
+                    hats.push((id, map.next_value()?));
+                }
+                Ok(Hats(hats))
+            }
+        }
+        deserializer.deserialize_map(HatsVisitor)
+    }
+}
+
+impl Serialize for Hats {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (id, hat) in &self.0 {
+            map.serialize_entry(id, hat)?;
+        }
+        map.end()
+    }
+}
+
+impl JsonSchema for Hats {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Hats".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let hat = generator.subschema_for::<HatDef>();
+        json_schema!({
+            "type": "object",
+            "propertyNames": { "pattern": "^[A-Za-z0-9_-]+$" },
+            "additionalProperties": hat,
+        })
+    }
+}
+
+/// The key of a hat: also the first segment of its `.exhausted` topic.
+struct HatName(String);
+
+impl<'de> Deserialize<'de> for HatName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == COORDINATOR {
+            return Err(de::Error::custom(
+                "`ralph` is the built-in coordinator\ncall the hat something else",
+            ));
+        }
+        match is_name(&text) {
+            true => Ok(Self(text)),
+            false => Err(de::Error::custom(
+                "this is no name for a hat\na name is made of letters, digits, `-` and `_`: code_reviewer",
+            )),
+        }
+    }
+}
+
+macro_rules! parsed {
+    ($name:ident, $inner:ty, $expected:literal, $pattern:literal) => {
+        #[derive(Debug, Clone, PartialEq, Eq, DeriveSerialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct ParsedVisitor;
+                impl Visitor<'_> for ParsedVisitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map($name).map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(ParsedVisitor)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": $pattern })
+            }
+        }
+    };
+}
+
+parsed!(TopicText, Topic, "a topic", "^[^\\s.*]+(\\.[^\\s.*]+)*$");
+parsed!(PatternText, Pattern, "a topic or a pattern", "^[^\\s.]+(\\.[^\\s.]+)*$");
+
+/// Rules about hats that no single setting can check by itself.
+pub fn check(settings: &Settings, definition: &Definition) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    if definition.hats.0.is_empty() {
+        let alone = ["starting_event", "required_events", "max_consecutive_blocked"];
+        for key in alone.iter().map(|key| format!("event_loop.{key}")) {
+            if settings.root.find(&key).is_some() {
+                found.push(
+                    settings
+                        .at(&key, format!("`{key}` is about hats, and there are none"))
+                        .help("add `hats`"),
+                );
+            }
+        }
+    }
+    for (id, hat) in &definition.hats.0 {
+        check_hat(settings, definition, id, hat, &mut found);
+    }
+    found
+}
+
+fn check_hat(
+    settings: &Settings,
+    definition: &Definition,
+    id: &str,
+    hat: &HatDef,
+    found: &mut Vec<Diagnostic>,
+) {
+    let path = |key: &str| format!("hats.{id}.{key}");
+    let given = |key: &str| settings.root.find(&path(key)).is_some();
+    for [one, other] in
+        [["instructions", "instructions_file"], ["agent", "backend"], ["args", "backend_args"]]
+    {
+        if given(one) && given(other) {
+            let message = format!("`{}` and `{}` can not both be given", path(one), path(other));
+            found.push(settings.at(&path(other), message).help("keep one of them"));
+        }
+    }
+    if hat.agent.as_ref().is_some_and(|agent| agent.resolve().is_none()) {
+        found.push(settings.at(&path("agent"), format!("`{}`: the command is missing", path("agent"))));
+    }
+    if let Some(TopicText(topic)) = &hat.default_publishes
+        && !hat.publishes.iter().any(|pattern| pattern.0.matches(topic))
+    {
+        let message = format!("`{id}` may not publish `{topic}`, its own default");
+        found.push(settings.at(&path("default_publishes"), message).help("add it to `publishes`"));
+    }
+    for (i, PatternText(pattern)) in hat.publishes.iter().enumerate() {
+        let owner = pattern.as_str().strip_suffix(".exhausted");
+        if owner.is_some_and(|owner| definition.hats.0.iter().any(|(id, _)| id == owner)) {
+            let message = format!(
+                "`{pattern}` is published by ralph itself, when that hat has used up its activations"
+            );
+            found.push(settings.at(&path(&format!("publishes.{i}")), message).help("remove it here"));
+        }
+    }
+}
+
+impl HatDef {
+    /// Its own agent, made of the run's where it only says what is different.
+    fn agent(&self, run: &AgentSpec) -> Option<AgentSpec> {
+        let own = self.agent.as_ref().and_then(AgentDef::resolve);
+        let own = own.or_else(|| self.backend.as_ref().and_then(AgentSpec::of_line));
+        let args: Vec<String> =
+            self.args.iter().chain(&self.backend_args).map(|word| word.0.clone()).collect();
+        if own.is_none() && self.model.is_none() && args.is_empty() {
+            return None;
+        }
+        let mut spec = own.unwrap_or_else(|| run.clone());
+        if let Some(model) = &self.model {
+            spec.model = Some(model.0.clone());
+        }
+        spec.args.extend(args);
+        Some(spec)
+    }
+
+    fn instructions(&self, folder: &Path) -> Option<Instructions> {
+        if let Some(file) = &self.instructions_file {
+            return Some(Instructions::File(folder.join(&file.0)));
+        }
+        let parts: Vec<&str> =
+            self.instructions.iter().chain(&self.extra_instructions).map(|text| text.0.trim()).collect();
+        (!parts.is_empty()).then(|| Instructions::Text(parts.join("\n\n")))
+    }
+}
+
+/// What the hats of a definition come to.
+pub struct HatsPlace<'a> {
+    pub settings: &'a Settings,
+    /// The run's own agent.
+    pub agent: &'a AgentSpec,
+    /// Where paths of the definition are meant from.
+    pub folder: &'a Path,
+    pub is_root: bool,
+}
+
+impl HatsPlace<'_> {
+    /// Nothing for a definition without hats.
+    pub fn plan(&self, definition: &Definition, task: &Task) -> Result<Option<Box<HatsPlan>>, Diagnostic> {
+        if definition.hats.0.is_empty() {
+            return Ok(None);
+        }
+        let hats: Result<Vec<HatPlan>, _> =
+            definition.hats.0.iter().map(|(id, hat)| self.hat(id, hat)).collect();
+        let event_loop = &definition.event_loop;
+        let start = event_loop.starting_event.as_ref();
+        Ok(Some(Box::new(HatsPlan {
+            starting_event: start.map_or_else(default_start, |topic| topic.0.clone()),
+            task: text_of(task),
+            required_events: event_loop.required_events.iter().map(|pattern| pattern.0.clone()).collect(),
+            max_consecutive_blocked: event_loop.max_consecutive_blocked.0,
+            hats: hats?,
+        })))
+    }
+
+    fn hat(&self, id: &str, hat: &HatDef) -> Result<HatPlan, Diagnostic> {
+        let text = |value: &Option<Text>| value.as_ref().map(|text| text.0.clone());
+        let patterns = |all: &[PatternText]| all.iter().map(|pattern| pattern.0.clone()).collect();
+        let agent = hat.agent(self.agent).map(|spec| self.agent_plan(id, &spec)).transpose()?;
+        let instructions = hat.instructions(self.folder);
+        if let Some(Instructions::File(path)) = &instructions
+            && !path.is_file()
+        {
+            let at = format!("hats.{id}.instructions_file");
+            let found = self.settings.at(&at, format!("`{at}`: there is no such file"));
+            return Err(found.note(format!("looked for {}", path.display())));
+        }
+        Ok(HatPlan {
+            name: text(&hat.name),
+            description: text(&hat.description),
+            default_publishes: hat.default_publishes.as_ref().map(|topic| topic.0.clone()),
+            max_activations: hat.max_activations.map(|count| count.0),
+            completes: hat.completes.unwrap_or(true),
+            instructions,
+            agent,
+            iteration_timeout: hat.iteration_timeout.map(|time| time.0),
+            gates: hat.gates.as_ref().map(|gates| gates.iter().map(|gate| gate.0.clone()).collect()),
+            scratchpad: hat.scratchpad.as_ref().map(|path| PathBuf::from(&path.0)),
+            ..HatPlan::new(id, patterns(&hat.triggers), patterns(&hat.publishes))
+        })
+    }
+
+    fn agent_plan(&self, id: &str, spec: &AgentSpec) -> Result<AgentPlan, Diagnostic> {
+        let keys =
+            ["agent", "backend", "model", "args", "backend_args"].map(|key| format!("hats.{id}.{key}"));
+        let at = keys.iter().find(|key| self.settings.root.find(key).is_some());
+        let at = at.map_or("hats", String::as_str);
+        spec.to_plan(self.is_root).map_err(|message| self.settings.at(at, format!("`{at}`: {message}")))
+    }
+}
+
+/// A task that is a file, as it is now: the starting event carries it. What can not be read is found out later.
+fn text_of(task: &Task) -> Option<String> {
+    let text = match task {
+        Task::Text(_) => return None,
+        Task::File(path) => std::fs::read(path).ok()?,
+        Task::RalphMd(path) => {
+            ralph_core::ralph_md::body(&String::from_utf8_lossy(&std::fs::read(path).ok()?)).into()
+        }
+    };
+    Some(String::from_utf8_lossy(&text).trim().to_owned())
+}
+
+/// What the analysis of the hats finds, each with its place.
+pub fn findings(settings: &Settings, plan: &HatsPlan) -> Vec<Diagnostic> {
+    analyse(plan).into_iter().map(|finding| warning(settings, plan, finding)).collect()
+}
+
+fn warning(settings: &Settings, plan: &HatsPlan, finding: Finding) -> Diagnostic {
+    let (path, meant) = match &finding.place {
+        FindingPlace::StartingEvent => ("event_loop.starting_event".to_owned(), None),
+        FindingPlace::RequiredEvent(n) => (format!("event_loop.required_events.{n}"), None),
+        FindingPlace::Hats => ("hats".to_owned(), None),
+        FindingPlace::Hat(id) => (format!("hats.{id}"), None),
+        FindingPlace::Trigger(id, n) => {
+            let trigger = plan.hat(id).and_then(|hat| hat.triggers.get(*n));
+            let topics = plan.hats.iter().flat_map(|hat| &hat.publishes).map(Pattern::as_str);
+            (format!("hats.{id}.triggers.{n}"), trigger.and_then(|trigger| nearest(trigger.as_str(), topics)))
+        }
+        FindingPlace::Publishes(id, n) => {
+            let topic = plan.hat(id).and_then(|hat| hat.publishes.get(*n));
+            let triggers = plan.hats.iter().flat_map(|hat| &hat.triggers).map(Pattern::as_str);
+            (format!("hats.{id}.publishes.{n}"), topic.and_then(|topic| nearest(topic.as_str(), triggers)))
+        }
+        FindingPlace::Default(id) => (format!("hats.{id}.default_publishes"), None),
+    };
+    // The hat as a whole is its name; a starting event that is not set stands nowhere, so the hats do.
+    let as_key = matches!(finding.place, FindingPlace::Hat(_) | FindingPlace::Hats);
+    let value = settings.root.at(&path).filter(|_| !as_key).map(|value| value.span);
+    let key =
+        || settings.root.find(&path).or_else(|| settings.root.entry("hats")).map(|entry| entry.key_span);
+    let found = Diagnostic::warning(finding.message);
+    let found = match value.or_else(key) {
+        Some(span) => found.at(settings.map.place(span)),
+        None => found,
+    };
+    let of_a_word = matches!(
+        finding.kind,
+        ralph_core::hat::FindingKind::UnhandledTopic | ralph_core::hat::FindingKind::UnpublishedTrigger
+    );
+    match meant.filter(|_| of_a_word) {
+        Some(name) => found.help(format!("did you mean `{name}`?")).help(finding.help),
+        None => found.help(finding.help),
+    }
+}

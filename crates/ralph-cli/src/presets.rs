@@ -1,0 +1,30 @@
+//! Definitions that come with ralph. Each is a file of its own in `presets/`; a line here makes it known.
+
+/// A definition to start from.
+pub struct Preset {
+    pub name: &'static str,
+    pub yaml: &'static str,
+}
+
+macro_rules! presets {
+    ($($name:literal),+ $(,)?) => {
+        &[$(Preset { name: $name, yaml: include_str!(concat!("../../../presets/", $name, ".yml")) }),+]
+    };
+}
+
+pub const PRESETS: &[Preset] = presets!["review-loop", "spec-driven", "tdd", "debug", "research", "docs"];
+
+impl Preset {
+    pub fn find(name: &str) -> Option<&'static Preset> {
+        PRESETS.iter().find(|preset| preset.name == name)
+    }
+
+    /// What it is, in a sentence: its first line.
+    pub fn summary(&self) -> &'static str {
+        self.yaml.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+    }
+}
+
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|preset| preset.name)
+}
