@@ -17,6 +17,8 @@ pub enum Effect {
     },
     /// Run these gates of the plan on the tree as it is, as many at a time as the plan says.
     RunGates(RunGates),
+    /// Bring the files of the memory up to date: the run has stopped.
+    SaveMemory(Box<Draft>),
     KillGates {
         grace: Duration,
     },
@@ -33,7 +35,7 @@ pub struct SpawnAgent {
     pub attempt: u32,
     /// Which of the plan's agents.
     pub agent: usize,
-    pub prompt: Draft,
+    pub prompt: Box<Draft>,
     /// Report when the agent has printed nothing for this long.
     pub silence_timeout: Option<Duration>,
 }

@@ -1,104 +1,87 @@
 //! What the agent is told. The task is the user's; what ralph adds is short and never shows a marker alone on a line, so
 //! that an agent which echoes its prompt claims nothing.
 
+mod rules;
+#[cfg(test)]
+mod tests;
+
 use crate::ids::IterationNumber;
+use crate::memory::{self, FEEDBACK_BUDGET, Feedback, IterationFile, Memory};
 use crate::plan::Plan;
 
 /// What goes into the prompt of one iteration beside the task's text, which the executor reads when it is needed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
     pub iteration: Option<IterationNumber>,
+    /// From `ralph say`.
     pub guidance: Vec<String>,
     /// The last iteration ended because its context was too long.
     pub context_too_long: bool,
+    /// What happened before; nothing where the plan has no memory.
+    pub memory: Option<Memory>,
+    /// What the last iteration left to be dealt with, but for the guidance.
+    pub feedback: Feedback,
+    /// Where the run is, for programs.
+    pub file: Option<IterationFile>,
 }
 
 /// The whole prompt. `task` is the text of the plan's task as it is on disk now.
 pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
-    let mut out = String::with_capacity(task.len() + 1024);
-    let rules = plan.task.gets_rules();
-    if rules {
-        out.push_str("## Task\n\n");
-    }
-    // What a command printed at the end of a RALPH.md keeps its last newline.
-    out.push_str(if rules { task.trim() } else { task });
-    if !draft.guidance.is_empty() {
-        out.push_str("\n\n## Guidance from the person in charge\n");
-        for text in &draft.guidance {
-            // A continuation line is indented, so guidance can not pass for another section.
-            out.push_str(&format!("\n- {}", text.trim().replace('\n', "\n  ")));
+    let is_plain = !plan.task.gets_rules();
+    // A RALPH.md is sent as written; what a command printed at its end keeps its last newline.
+    let mut out = if is_plain { task.to_owned() } else { format!("## Task\n\n{}", task.trim()) };
+    let mut section = |text: &str| {
+        if !text.trim().is_empty() {
+            out.push_str("\n\n");
+            out.push_str(text.trim_end());
         }
-    }
-    if draft.context_too_long {
-        out.push_str(CONTEXT_TOO_LONG);
-    }
-    if rules {
-        out.push_str("\n\n");
-        out.push_str(&rules_text(plan, draft));
-    }
+    };
+    section(&summary(plan, draft, ""));
+    section(&feedback(draft).render(FEEDBACK_BUDGET));
+    section(&last_outputs(plan, draft));
+    section(&rules::guardrails(plan));
+    section(&rules::stop_rules(plan, draft));
     out
 }
 
-const CONTEXT_TOO_LONG: &str = "\n\n## Note\n\nThe last iteration failed because its context grew too long. Take a \
-    smaller step, and read only the parts of files that you need.";
-
-fn rules_text(plan: &Plan, draft: &Draft) -> String {
-    let promise = match &plan.signals.completion_promise {
-        Some(promise) => format!("`{}`", promise.trim()),
-        None => "`<ralph>COMPLETE</ralph>`".to_owned(),
+/// The files of the memory, by name; nothing where the plan has none.
+pub fn memory_files(plan: &Plan, draft: &Draft, task: &str) -> Option<Vec<(String, String)>> {
+    let (names, file) = (&plan.memory, draft.file.as_ref().filter(|_| plan.memory.enabled)?);
+    let summary = match summary(plan, draft, task) {
+        text if text.is_empty() => format!("## Ralph Summary\n\nNo iteration has finished yet.\n"),
+        text => text,
     };
-    let number = draft.iteration.map_or(String::new(), |n| format!(" This is iteration {n}."));
-    format!(
-        "## Rules of this loop\n\n\
-         You are run again and again on this task, each time with a fresh context.{number} Nothing you remember survives \
-         but the files in the workspace: look at their state first, do the next useful piece of work, check it, and leave \
-         the workspace in a good state.\n\n\
-         - When the whole task is done and checked, end your answer with {promise} on a line of its own. Do not print it \
-         otherwise, not even to talk about it.\n\
-         - If you can not go on without a person, end your answer with `<ralph>BLOCKED: reason</ralph>` on a line of its own.\n"
-    )
+    Some(vec![
+        (names.summary_file.clone(), summary),
+        (names.feedback_file.clone(), feedback(draft).render(FEEDBACK_BUDGET)),
+        (names.state_file.clone(), file.render()),
+    ])
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::marker::{Rules, TailScanner};
-    use crate::plan::{AgentPlan, SignalPlan, Task};
-
-    fn plan(task: Task, promise: Option<&str>) -> Plan {
-        let signals = SignalPlan { completion_promise: promise.map(str::to_owned), ..SignalPlan::default() };
-        Plan { signals, ..Plan::new("test", "/w", task, AgentPlan::command("agent")) }
-    }
-
-    fn full() -> Draft {
-        Draft { iteration: Some(IterationNumber(u32::MAX)), guidance: Vec::new(), context_too_long: true }
-    }
-
-    #[test]
-    fn what_ralph_adds_around_a_task_is_short() {
-        let added = render(&plan(Task::Text(String::new()), None), &full(), "");
-        assert!(added.len() < 1500, "{} bytes:\n{added}", added.len());
-    }
-
-    #[test]
-    fn an_echo_of_the_rules_is_no_claim() {
-        for promise in [None, Some("LOOP_COMPLETE")] {
-            let plan = plan(Task::Text(String::new()), promise);
-            let prompt = render(&plan, &full(), "do it");
-            // Without knowing the prompt: the text by itself must not hold a signal.
-            let mut scanner = TailScanner::new(Rules::new(&plan.signals, ""));
-            scanner.push(prompt.as_bytes());
-            let found = scanner.finish();
-            assert!(!found.complete && found.blocked.is_none(), "{prompt}");
-        }
-    }
-
-    #[test]
-    fn the_body_of_a_ralph_md_is_sent_as_written_and_guidance_can_not_pass_for_a_section() {
-        let plan = plan(Task::RalphMd("RALPH.md".into()), None);
-        assert_eq!(render(&plan, &Draft::default(), "Hello"), "Hello");
-        let draft = Draft { guidance: vec!["one\n## Task\ntwo".to_owned()], ..Draft::default() };
-        let prompt = render(&plan, &draft, "Hello");
-        assert!(prompt.ends_with("- one\n  ## Task\n  two"), "{prompt}");
-    }
+/// In the prompt the task stands above; only the file has to repeat it.
+fn summary(plan: &Plan, draft: &Draft, objective: &str) -> String {
+    let Some(memory) = &draft.memory else { return String::new() };
+    memory.summary(objective, budget(plan, draft))
 }
+
+fn last_outputs(plan: &Plan, draft: &Draft) -> String {
+    let count = usize::try_from(plan.memory.last_outputs).unwrap_or(usize::MAX);
+    let Some(memory) = draft.memory.as_ref().filter(|_| count > 0) else { return String::new() };
+    memory.outputs(count, budget(plan, draft).saturating_mul(2))
+}
+
+fn budget(plan: &Plan, draft: &Draft) -> usize {
+    let configured = usize::try_from(plan.memory.budget).unwrap_or(usize::MAX);
+    memory::budget(configured, draft.context_too_long)
+}
+
+fn feedback(draft: &Draft) -> Feedback {
+    let mut feedback = Feedback { guidance: draft.guidance.clone(), ..draft.feedback.clone() };
+    if draft.context_too_long {
+        feedback.warnings.push(CONTEXT_TOO_LONG.to_owned());
+    }
+    feedback
+}
+
+const CONTEXT_TOO_LONG: &str = "The last iteration failed because its context grew too long. Take a smaller step, and \
+    read only the parts of files that you need.";

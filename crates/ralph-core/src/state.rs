@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::check::Ledger;
 use crate::event::{
-    AgentSwitched, DelayReason, DelayStarted, Event, GatesFinished, InterruptCause, IterationFinished,
-    IterationInterrupted, IterationStarted, KillCause, LimitHit, RunResumed, RunStopped, StopRequest,
-    UsageUpdated,
+    AgentExited, AgentSwitched, DelayReason, DelayStarted, Event, GatesFinished, InterruptCause,
+    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, RunResumed, RunStopped,
+    StopRequest, UsageUpdated,
 };
 use crate::failure::FailureClass;
 use crate::hat::Bus;
 use crate::ids::{IterationNumber, RunId};
+use crate::memory::{CheckNote, Claim, IterationNote, Memory};
 use crate::plan::Plan;
 use crate::time::Timestamp;
 use crate::usage::Usage;
@@ -47,6 +48,7 @@ pub struct RunState {
     pub proof: ProofState,
     /// What the tests, linters and type checkers that the agent ran came to.
     pub ledger: Ledger,
+    pub memory: Memory,
 
     /// Time that agents worked.
     pub runtime: Duration,
@@ -123,6 +125,10 @@ pub struct Running {
     pub guidance: usize,
     pub usage: Usage,
     pub cost_usd: Option<f64>,
+    pub tool_calls: u32,
+    pub failed_calls: u32,
+    /// How it ended, as soon as that is known.
+    pub exited: Option<Box<AgentExited>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,6 +159,7 @@ impl RunState {
             patience: Patience::default(),
             proof: ProofState::default(),
             ledger: Ledger::new(&started.plan.workspace.to_string_lossy(), started.plan.proof.checks.clone()),
+            memory: memory_of(&started.plan),
             runtime: Duration::ZERO,
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
@@ -191,8 +198,16 @@ impl RunState {
             Event::IterationInterrupted(interrupted) => self.apply_interrupted(interrupted),
             Event::LimitHit(limit) => self.apply_limit(limit),
             Event::AgentSwitched(switched) => self.apply_switched(switched, at),
-            Event::ToolCalled(call) => self.ledger.called(call),
-            Event::ToolFinished(end) => self.ledger.finished(end),
+            Event::ToolCalled(call) => {
+                self.ledger.called(call);
+                self.notice(|running| running.tool_calls = running.tool_calls.saturating_add(1));
+            }
+            Event::ToolFinished(end) => {
+                self.ledger.finished(end);
+                let failed = u32::from(end.ok == Some(false));
+                self.notice(|running| running.failed_calls = running.failed_calls.saturating_add(failed));
+            }
+            Event::AgentExited(exited) => self.notice(|running| running.exited = Some(exited.clone())),
             Event::GatesStarted(started) => {
                 self.proof.apply_started();
                 self.phase = Phase::Checking(Checking::of(started, self.events, at));
@@ -207,8 +222,14 @@ impl RunState {
                     checking.apply_killed(killed);
                 }
             }
-            Event::CompletionAccepted(accepted) => self.proof.apply_accepted(accepted),
-            Event::CompletionRejected(rejected) => self.proof.apply_rejected(rejected),
+            Event::CompletionAccepted(accepted) => {
+                self.memory.settle(accepted.iteration, Claim::Accepted);
+                self.proof.apply_accepted(accepted);
+            }
+            Event::CompletionRejected(rejected) => {
+                self.memory.settle(rejected.iteration, Claim::Rejected { why: rejected.why.clone() });
+                self.proof.apply_rejected(rejected);
+            }
             Event::DelayStarted(delay) => self.apply_delay(delay),
             Event::DelayEnded { early } => {
                 if !early {
@@ -281,7 +302,17 @@ impl RunState {
             guidance: self.guidance.len(),
             usage: Usage::default(),
             cost_usd: None,
+            tool_calls: 0,
+            failed_calls: 0,
+            exited: None,
         });
+    }
+
+    /// Changes what is known of the attempt that is running.
+    fn notice(&mut self, change: impl FnOnce(&mut Running)) {
+        if let Phase::Running(running) = &mut self.phase {
+            change(running);
+        }
     }
 
     fn apply_gates_ran(&mut self, ran: &GatesFinished) {
@@ -339,6 +370,7 @@ impl RunState {
         self.attempts = 0;
         self.crashes = 0;
         self.unjudged = Some(finished.clone());
+        self.memory.add(self.note(finished));
         self.proof.begin();
         let patience = &mut self.patience;
         (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
@@ -351,6 +383,24 @@ impl RunState {
         }
         self.spend(finished.duration, &finished.usage, finished.cost_usd);
         self.phase = Phase::Ready;
+    }
+
+    /// What is worth remembering of an iteration.
+    fn note(&self, finished: &IterationFinished) -> IterationNote {
+        let running = self.running();
+        let exited = running.and_then(|running| running.exited.as_ref());
+        IterationNote {
+            duration: finished.duration,
+            error: finished.error.clone(),
+            claim: if finished.claims_complete { Claim::Claimed } else { Claim::None },
+            files: exited.and_then(|exited| exited.files.clone()),
+            tool_calls: running.map_or(0, |running| running.tool_calls),
+            failed_calls: running.map_or(0, |running| running.failed_calls),
+            checks: self.ledger.results().map(|(command, result)| CheckNote { command, result }).collect(),
+            errors: self.ledger.any_failed_call().map(str::to_owned).into_iter().collect(),
+            tail: exited.map(|exited| exited.tail.clone()).unwrap_or_default(),
+            ..IterationNote::new(finished.iteration, finished.outcome)
+        }
     }
 
     fn apply_interrupted(&mut self, interrupted: &IterationInterrupted) {
@@ -425,4 +475,9 @@ impl RunState {
 fn first_bus(plan: &Plan) -> Option<Bus> {
     let hats = plan.hats.as_deref()?;
     Some(Bus::new(hats, plan.task.text().or(hats.task.as_deref()).unwrap_or_default()))
+}
+
+fn memory_of(plan: &Plan) -> Memory {
+    let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    Memory::new(size(plan.memory.tail), size(plan.memory.last_outputs))
 }

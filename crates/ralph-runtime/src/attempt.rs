@@ -20,13 +20,13 @@ use ralph_core::plan::{AgentPlan, PromptVia};
 use ralph_core::prompt;
 
 use crate::executor::{Shared, Slot, report};
-use crate::lock;
 use crate::output::{Heard, Output, create_log};
 use crate::process::{self, SpawnErrorKind, Spec, Status, resolve_program};
 use crate::silence::Silence;
 use crate::spool::Spool;
 use crate::task::{self, TaskError};
 use crate::workspace::scan;
+use crate::{lock, memory};
 
 /// One argument may not be longer on Linux.
 const MAX_ARGUMENT: usize = 128 * 1024 - 1;
@@ -85,6 +85,7 @@ impl Attempt {
             TaskError::Killed => NotPrepared::Killed,
             TaskError::Failed(message) => NotPrepared::Other(message),
         })?;
+        memory::save(plan, &self.spawn.prompt, &task);
         let prompt = prompt::render(plan, &self.spawn.prompt, &task);
         let prompt_path = run.prompt(iteration, attempt);
         write_private(&prompt_path, &prompt)?;
@@ -256,6 +257,7 @@ impl Attempt {
         (report.state, report.delay) = (state, delay);
         (report.published, report.unpublished) = (published, unpublished);
         report.output_bytes = heading.bytes;
+        report.tail = heading.tail;
         (report.usage, report.cost_usd) = (heading.usage, heading.cost_usd);
         (report.error, report.failure) = (heading.error, heading.failure);
         report.leftovers = exit.killed_leftovers;

@@ -12,11 +12,11 @@ use crate::attempt::{Attempt, Unreported};
 use crate::driver::Envelope;
 use crate::gate::Round;
 use crate::job::Group;
-use crate::lock;
 use crate::process::{Handle, Supervisor};
 use crate::store::RunDir;
 use crate::timer::Timers;
-use crate::workspace::{Snapshot, WorkspaceLock};
+use crate::workspace::{Snapshot, Trees, WorkspaceLock};
+use crate::{lock, memory};
 
 pub(crate) struct Executor {
     shared: Arc<Shared>,
@@ -34,6 +34,7 @@ pub(crate) struct Shared {
     /// The workspace after the last iteration: the next one's before.
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
     pub(crate) gates: Arc<Group>,
+    pub(crate) trees: Mutex<Trees>,
 }
 
 /// The attempt that is running, if any.
@@ -111,7 +112,8 @@ impl Executor {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
-        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, gates };
+        let trees = Mutex::new(Trees::new(&plan.workspace, []));
+        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, gates, trees };
         Ok(Self { shared: Arc::new(shared), timers, slot: Arc::default() })
     }
 
@@ -119,6 +121,7 @@ impl Executor {
         match effect {
             Effect::StartTimer { timer, when } => self.timers.set(timer, when),
             Effect::KillAgent { grace } => self.slot.kill(grace),
+            Effect::SaveMemory(draft) => memory::save_at_the_end(&self.shared.plan, &draft),
             Effect::KillGates { grace } => self.shared.gates.end(grace),
             Effect::RunGates(work) => {
                 let round = Round::new(&self.shared, work);

@@ -10,17 +10,14 @@ use std::time::{Duration, Instant};
 use ralph_core::effect::RunGates;
 use ralph_core::event::{GateFinished, GateStarted, GatesFinished, TreeSeen};
 use ralph_core::input::Report;
-use ralph_core::marker::without_escapes;
 use ralph_core::plan::GatePlan;
 
+use crate::end::End;
 use crate::executor::{Shared, report};
 use crate::job::{Busy, Ended, Job, Workshop};
 use crate::lock;
 use crate::process::{Exit, Status};
 use crate::spool::Spool;
-
-/// Of what a gate prints, the end that is told; the log has the rest.
-const TAIL: usize = 4096;
 
 /// One round of gates. Its end is reported whatever becomes of its thread: a gate without a result has not passed.
 pub(crate) struct Round {
@@ -51,6 +48,7 @@ impl Round {
     }
 
     pub(crate) fn run(mut self) {
+        let before = lock(&self.shared.trees).look();
         let jobs = usize::try_from(self.shared.plan.proof.gate_jobs).unwrap_or(1).max(1);
         let queue: Mutex<VecDeque<&GatePlan>> = Mutex::new(self.work.gates.iter().collect());
         thread::scope(|scope| {
@@ -65,7 +63,11 @@ impl Round {
             }
             worker();
         });
-        (self.tree, self.moved) = (None, Vec::new());
+        let after = lock(&self.shared.trees).look();
+        if let (Ok(before), Ok(after)) = (&before, &after) {
+            self.moved = before.moved(after).paths;
+        }
+        self.tree = after.ok().map(|tree| TreeSeen { hash: tree.hash, commit: tree.commit });
     }
 
     fn gate(&self, gate: &GatePlan) {
@@ -81,7 +83,7 @@ impl Round {
             exit_code: None,
             error: None,
             duration: Duration::ZERO,
-            tail: printable(&tail),
+            tail,
         };
         match ended {
             Ended::NotStarted { message } => result.error = Some(format!("can not be started: {message}")),
@@ -91,11 +93,11 @@ impl Round {
         report(inbox, Report::GateFinished(result));
     }
 
-    fn execute(&self, gate: &GatePlan) -> (Ended, Vec<u8>) {
+    fn execute(&self, gate: &GatePlan) -> (Ended, String) {
         let Shared { plan, run, supervisor, lock: workspace, gates, .. } = &*self.shared;
         let RunGates { iteration, round, .. } = self.work;
         let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
-        let heard = Arc::new(Mutex::new((spool, Vec::new())));
+        let heard = Arc::new(Mutex::new((spool, End::default())));
         let sink = Arc::clone(&heard);
         let env = [
             ("RALPH_RUN_ID", OsString::from(&run.id.0)),
@@ -106,13 +108,13 @@ impl Round {
         let job = Job { words: &gate.run, cwd: &plan.workspace, env, timeout: gate.timeout };
         let workshop = Workshop { supervisor, lock: workspace, group: gates };
         let ended = workshop.run(job, move |_, bytes| {
-            let (spool, tail) = &mut *lock(&sink);
+            let (spool, end) = &mut *lock(&sink);
             if let Some(spool) = spool {
                 spool.write(bytes);
             }
-            keep_end(tail, bytes);
+            end.push(bytes);
         });
-        let tail = std::mem::take(&mut lock(&heard).1);
+        let tail = lock(&heard).1.text();
         (ended, tail)
     }
 }
@@ -128,49 +130,5 @@ fn judge(result: &mut GateFinished, exit: &Exit, timed_out: bool, timeout: Durat
         Status::SpawnFailed { .. } | Status::GuardLost => {
             result.error = Some("its guard process was killed".to_owned());
         }
-    }
-}
-
-/// Keeps the last bytes of a stream, at most twice as many as are told.
-fn keep_end(tail: &mut Vec<u8>, bytes: &[u8]) {
-    tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
-    if tail.len() > 2 * TAIL {
-        tail.drain(..tail.len() - TAIL);
-    }
-}
-
-/// Whole lines where there are several, without escapes.
-fn printable(tail: &[u8]) -> String {
-    let end = &tail[tail.len().saturating_sub(TAIL)..];
-    let whole = match end.iter().position(|byte| *byte == b'\n') {
-        Some(at) if end.len() < tail.len() => &end[at + 1..],
-        _ => end,
-    };
-    let text = String::from_utf8_lossy(whole);
-    let lines: Vec<String> = text.lines().map(|line| without_escapes(line).into_owned()).collect();
-    lines.join("\n").trim_end().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_long_output_the_last_whole_lines_are_told() {
-        let mut tail = Vec::new();
-        for n in 0..10_000 {
-            keep_end(&mut tail, format!("line {n}\n").as_bytes());
-        }
-        assert!(tail.len() <= 2 * TAIL);
-        let text = printable(&tail);
-        assert!(text.ends_with("line 9998\nline 9999") && text.len() <= TAIL, "{text}");
-        assert!(text.starts_with("line "), "{text}");
-    }
-
-    #[test]
-    fn a_short_output_is_told_whole_and_without_escapes() {
-        let mut tail = Vec::new();
-        keep_end(&mut tail, b"\x1b[31mfailed\x1b[0m\nat \xff line 3\n");
-        assert_eq!(printable(&tail), "failed\nat \u{fffd} line 3");
     }
 }

@@ -11,6 +11,7 @@ use ralph_core::plan::{AgentPlan, Price};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use crate::end::End;
 use crate::output::{Heading, Heard, TEXT_BUDGET, TEXT_MAX};
 use crate::process::{Status, Stream};
 
@@ -38,6 +39,7 @@ pub(crate) struct StreamEars {
     told_calls: usize,
     told_usage: (Usage, Option<f64>),
     open: VecDeque<(String, Option<String>)>,
+    end: End,
 }
 
 impl StreamEars {
@@ -57,6 +59,7 @@ impl StreamEars {
             told_calls: 0,
             told_usage: (Usage::default(), None),
             open: VecDeque::new(),
+            end: End::default(),
         })
     }
 
@@ -77,6 +80,8 @@ impl StreamEars {
             if let AgentSignal::Text { text, delta: false } = &signal {
                 self.spoke = true;
                 self.speech.message(text);
+                self.end.push(text.as_bytes());
+                self.end.push(b"\n");
             }
             self.tell(signal, tell);
         }
@@ -158,7 +163,12 @@ impl StreamEars {
         let found = self.summary.final_text().map(|text| marker::scan(text, &self.rules)).unwrap_or_default();
         let (usage, cost_usd) = self.used();
         let failure = error.as_ref().and_then(|_| self.failure(now));
-        Heading { found, said: self.speech.finish(), bytes: 0, usage, cost_usd, error, failure }
+        if let Some(text) = self.summary.final_text() {
+            self.end = End::default();
+            self.end.push(text.as_bytes());
+        }
+        let (said, tail) = (self.speech.finish(), self.end.text());
+        Heading { found, said, tail, bytes: 0, usage, cost_usd, error, failure }
     }
 
     fn failure(&self, now: Timestamp) -> Option<Failure> {

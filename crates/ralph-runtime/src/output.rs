@@ -12,6 +12,7 @@ use ralph_core::plan::{AgentPlan, Price};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use crate::end::End;
 use crate::listen::StreamEars;
 use crate::process::{self, Stream};
 use crate::spool::Spool;
@@ -60,6 +61,8 @@ pub(crate) enum Heard {
 pub(crate) struct Heading {
     pub found: Found,
     pub said: Said,
+    /// The end of what the agent said.
+    pub tail: String,
     pub bytes: u64,
     pub usage: Usage,
     pub cost_usd: Option<f64>,
@@ -83,6 +86,7 @@ struct TextEars {
     scanner: TailScanner,
     speech: SpeechScanner,
     sampler: Sampler,
+    end: End,
 }
 
 impl Output {
@@ -98,7 +102,7 @@ impl Output {
             None => {
                 let speech = SpeechScanner::new(rules.clone());
                 let (scanner, sampler) = (TailScanner::new(rules), Sampler::default());
-                Ears::Text(Box::new(TextEars { scanner, speech, sampler }))
+                Ears::Text(Box::new(TextEars { scanner, speech, sampler, end: End::default() }))
             }
         };
         Self { spool, copy, ears }
@@ -117,6 +121,7 @@ impl Output {
             Ears::Text(ears) if stream == Stream::Stdout => {
                 ears.scanner.push(bytes);
                 ears.speech.push(bytes);
+                ears.end.push(bytes);
                 ears.sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
             }
             Ears::Text(_) => {}
@@ -141,9 +146,10 @@ impl Output {
         let bytes = self.spool.total();
         match self.ears {
             Ears::Text(ears) => {
-                let TextEars { scanner, speech, mut sampler } = *ears;
+                let TextEars { scanner, speech, mut sampler, end } = *ears;
                 sampler.finish(&mut |text, truncated| tell(Heard::Said { text, truncated }));
-                Heading { found: scanner.finish(), said: speech.finish(), bytes, ..Heading::default() }
+                let (found, said, tail) = (scanner.finish(), speech.finish(), end.text());
+                Heading { found, said, tail, bytes, ..Heading::default() }
             }
             Ears::Stream(ears) => Heading { bytes, ..ears.finish(exit, now, tell) },
         }

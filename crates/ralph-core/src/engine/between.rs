@@ -7,7 +7,6 @@ use super::Turn;
 use crate::effect::{Effect, SpawnAgent, When};
 use crate::event::{AgentSwitched, DelayReason, DelayStarted, Event, IterationStarted, TimerSlot};
 use crate::guard::{Asked, Scope};
-use crate::prompt::Draft;
 use crate::state::Phase;
 use crate::stop::{StopKind, StopReason};
 use crate::time::Timestamp;
@@ -195,14 +194,12 @@ impl Turn<'_> {
         self.emit(Event::IterationStarted(IterationStarted { iteration, attempt, agent, hat }));
         turn.into_iter().for_each(|turn| self.tell_activation(turn));
         let Some(epoch) = self.state().running().map(|running| running.epoch) else { return };
-        let guidance = self.state().guidance.clone();
-        if !guidance.is_empty() {
-            let count = u32::try_from(guidance.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(self.state().guidance.len()).unwrap_or(u32::MAX);
+        if count > 0 {
             self.emit(Event::GuidanceDelivered { iteration, count });
         }
         let silence_timeout = self.state().plan.limits.silence_timeout;
-        let context_too_long = self.state().patience.context_too_long;
-        let prompt = Draft { iteration: Some(iteration), guidance, context_too_long };
+        let prompt = Box::new(self.draft());
         self.effect(Effect::SpawnAgent(SpawnAgent { iteration, attempt, agent, prompt, silence_timeout }));
         if self.state().plan.commands.is_empty() {
             self.start_iteration_timeout();

@@ -5,6 +5,7 @@
 //! and after a crash that lost the records behind the last finished iteration.
 
 mod between;
+mod draft;
 mod hats;
 mod iteration;
 mod proof;
@@ -338,5 +339,8 @@ impl Turn<'_> {
             duration: state.runtime,
         };
         self.emit(Event::RunStopped(stopped));
+        if self.state().plan.memory.enabled {
+            self.effect(Effect::SaveMemory(Box::new(self.last_draft())));
+        }
     }
 }

@@ -117,6 +117,9 @@ pub struct AgentExited {
     pub unpublished: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesChanged>,
+    /// The end of what the agent said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tail: String,
     #[serde(default)]
     pub output_bytes: u64,
     /// Background processes of the agent that had to be ended.
@@ -149,6 +152,7 @@ impl AgentExited {
             published: Vec::new(),
             unpublished: 0,
             files: None,
+            tail: String::new(),
             output_bytes: 0,
             leftovers: 0,
             usage: Usage::default(),

@@ -191,6 +191,7 @@ impl Runner {
             match effect {
                 Effect::SpawnAgent(spawn) => self.spawn(spawn)?,
                 Effect::KillAgent { grace } => self.kill(grace),
+                Effect::SaveMemory(_) => {}
                 Effect::RunGates(work) => self.run_gates(&work),
                 Effect::KillGates { grace } => self.kill_gates(grace),
                 Effect::StartTimer { timer, when } => {

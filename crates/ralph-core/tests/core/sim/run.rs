@@ -331,6 +331,7 @@ impl<'a> Sim<'a> {
                 self.world.kill(self.now, grace, &mut self.rng);
                 Ok(())
             }
+            Effect::SaveMemory(_) => Ok(()),
             Effect::RunGates(_) | Effect::KillGates { .. } => Err("the plan has no gates".into()),
             Effect::StartTimer { timer, when } => {
                 self.world.start_timer(self.now, timer, when, &mut self.rng);

@@ -1,0 +1,99 @@
+//! What the next prompt carries beside the task.
+
+use std::time::Duration;
+
+use super::Turn;
+use super::proof::gate_failure;
+use crate::guard::{GuardDef, Reading, Unit};
+use crate::memory::{Claim, FailedGate, Feedback, IterationFile};
+use crate::prompt::Draft;
+
+/// From here on the agent is told that a limit is near.
+const NEAR: f64 = 0.8;
+
+impl Turn<'_> {
+    pub(super) fn draft(&self) -> Draft {
+        let state = self.state();
+        let remembers = state.plan.memory.enabled;
+        Draft {
+            iteration: Some(state.next_iteration()),
+            guidance: state.guidance.clone(),
+            context_too_long: state.patience.context_too_long,
+            memory: remembers.then(|| state.memory.clone()),
+            feedback: self.feedback(),
+            file: remembers.then(|| self.iteration_file()),
+        }
+    }
+
+    /// The same for the files alone, when the run has stopped.
+    pub(super) fn last_draft(&self) -> Draft {
+        let mut draft = self.draft();
+        if let (Some(file), Some(stopped)) = (&mut draft.file, &self.state().stopped) {
+            (file.stop_reason, file.stop_message) =
+                (Some(stopped.reason.clone()), Some(stopped.message.clone()));
+            file.iteration = crate::ids::IterationNumber(self.state().iterations_finished);
+        }
+        draft
+    }
+
+    /// What a gate said is told whatever is remembered: somebody asked for the gate.
+    fn feedback(&self) -> Feedback {
+        let state = self.state();
+        let failed = state.proof.results.iter().filter(|result| !result.passed);
+        let failed_gates = failed.map(|result| {
+            let known = state.plan.proof.gates.iter().find(|gate| gate.name == result.name);
+            FailedGate {
+                name: result.name.clone(),
+                command: known.map(|gate| gate.run.join(" ")).unwrap_or_default(),
+                exit_code: result.exit_code,
+                timed_out: result.error.as_ref().is_some_and(|error| error.starts_with("out of time")),
+                required: known.is_none_or(|gate| gate.required),
+                tail: result.tail.clone(),
+            }
+        });
+        let remembers = state.plan.memory.enabled;
+        let last = state.memory.last().filter(|last| remembers && last.outcome.is_failure());
+        Feedback {
+            guidance: Vec::new(),
+            rejected_claim: state.proof.rejected.as_ref().map(|claim| claim.why.clone()),
+            failed_gates: failed_gates.collect(),
+            failure: last.and_then(|last| last.error.clone()),
+            warnings: if remembers { self.limits_near() } else { Vec::new() },
+        }
+    }
+
+    fn limits_near(&self) -> Vec<String> {
+        let readings = self.engine.guards.readings(&self.engine.state, self.now);
+        let near = readings.filter(|(_, reading)| reading.fraction() >= NEAR && !reading.is_spent());
+        near.map(|(def, reading)| near_words(def, &reading)).collect()
+    }
+
+    fn iteration_file(&self) -> IterationFile {
+        let state = self.state();
+        let last = state.memory.last();
+        let errors = last.and_then(|last| last.error.clone()).into_iter();
+        let gates = state.proof.results.iter().filter(|result| !result.passed);
+        let gates = gates.map(|result| format!("gate {}: {}", result.name, gate_failure(result)));
+        IterationFile {
+            run_id: state.run.clone(),
+            started_at: state.started_at,
+            updated_at: self.now,
+            iteration: state.next_iteration(),
+            stop_reason: None,
+            stop_message: None,
+            completion_promise_matched: last.is_some_and(|last| last.claim != Claim::None),
+            errors: errors.chain(gates).collect(),
+        }
+    }
+}
+
+/// `8 of 10 iterations are used up; the run then stops (max_iterations)`
+fn near_words(def: &GuardDef, reading: &Reading) -> String {
+    let amount = |value: f64| match reading.unit {
+        Unit::Count => format!("{value:.0}"),
+        Unit::Dollars => format!("${value:.2}"),
+        Unit::Seconds => crate::duration::format(Duration::from_secs(value as u64)),
+    };
+    let (used, limit) = (amount(reading.used), amount(reading.limit));
+    format!("{used} of {limit} is used up of what the run may use before it stops ({})", def.key)
+}

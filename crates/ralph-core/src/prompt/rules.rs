@@ -1,0 +1,90 @@
+//! The rules of the loop: how to end, and what has to hold before that.
+
+use super::Draft;
+use crate::plan::{NoErrors, Plan};
+
+/// What the user wants every prompt to repeat.
+pub(super) fn guardrails(plan: &Plan) -> String {
+    if plan.guardrails.is_empty() {
+        return String::new();
+    }
+    let rules = plan.guardrails.iter().map(|rule| format!("- {}\n", rule.trim().replace('\n', "\n  ")));
+    format!("## Guardrails\n\n{}", rules.collect::<String>())
+}
+
+/// What a RALPH.md says itself is not said again: it gets only the conditions that its settings name.
+pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
+    let conditions = conditions(plan);
+    if !plan.task.gets_rules() {
+        return match conditions.is_empty() {
+            true => String::new(),
+            false => format!("## Before the task counts as complete\n\n{conditions}"),
+        };
+    }
+    let number = draft.iteration.map_or(String::new(), |n| format!(" This is iteration {n}."));
+    format!(
+        "## Rules of this loop\n\n\
+         You are run again and again on this task, each time with a fresh context.{number} Nothing you remember survives \
+         but the files in the workspace and what stands above: look at their state first, do the next useful piece of \
+         work, check it, and leave the workspace in a good state.\n\n\
+         - {}\n{}{conditions}",
+        complete(plan),
+        blocked(plan)
+    )
+}
+
+fn complete(plan: &Plan) -> String {
+    let signals = &plan.signals;
+    match (&signals.completion_promise, &signals.success_regex) {
+        (None, Some(regex)) => {
+            format!(
+                "When the whole task is done and checked, your answer has to match `{}`. Else it must not.",
+                regex.trim()
+            )
+        }
+        (promise, _) => {
+            let promise = promise.as_deref().unwrap_or("<ralph>COMPLETE</ralph>").trim();
+            format!(
+                "When the whole task is done and checked, end your answer with `{promise}` on a line of its own. Do not \
+                 print it otherwise, not even to talk about it."
+            )
+        }
+    }
+}
+
+fn blocked(plan: &Plan) -> String {
+    let form = match &plan.signals.blocked_regex {
+        Some(regex) => format!("your answer has to match `{}`", regex.trim()),
+        None => "end your answer with `<ralph>BLOCKED: reason</ralph>` on a line of its own".to_owned(),
+    };
+    format!("- If you can not go on without a person, {form}.\n")
+}
+
+/// One sentence for each thing that a claim has to stand.
+fn conditions(plan: &Plan) -> String {
+    let proof = &plan.proof;
+    let mut out = String::new();
+    let mut rule = |on: bool, text: &str| {
+        if on {
+            out.push_str(&format!("- {text}\n"));
+        }
+    };
+    rule(proof.require_passing_tests, "Before that, run the tests and see all of them pass.");
+    rule(proof.require_lint, "Before that, run the linter and see it pass.");
+    rule(proof.require_typecheck, "Before that, run the type checker and see it pass.");
+    let tools_told = plan.agent.shows_work() && plan.task.gets_rules();
+    let strict = proof.require_no_errors == NoErrors::Strict;
+    rule(strict, "Do not claim completion in an iteration in which a tool call failed.");
+    let checks = tools_told && proof.require_no_errors == NoErrors::Checks;
+    rule(checks, "Do not claim completion while a test, linter or type checker that you ran last failed.");
+    let gates: Vec<&str> =
+        proof.gates.iter().filter(|gate| gate.required).map(|gate| gate.name.as_str()).collect();
+    if !gates.is_empty() {
+        let names: String = gates.join(", ").chars().take(200).collect();
+        rule(
+            true,
+            &format!("Completion is then checked by running: {names}. It counts only if all of that passes."),
+        );
+    }
+    out
+}

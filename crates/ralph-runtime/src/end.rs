@@ -1,0 +1,59 @@
+//! The end of what a program printed, kept while it prints. Flat memory.
+
+use ralph_core::marker::without_escapes;
+
+/// The log has the rest.
+const KEPT: usize = 4096;
+
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    /// At most twice as many as are told: so each byte is moved once on average.
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+impl End {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.cut |= self.bytes.len() + bytes.len() > KEPT;
+        self.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
+        if self.bytes.len() > 2 * KEPT {
+            self.bytes.drain(..self.bytes.len() - KEPT);
+        }
+    }
+
+    /// Whole lines where there are several, without escapes.
+    pub(crate) fn text(&self) -> String {
+        let end = &self.bytes[self.bytes.len().saturating_sub(KEPT)..];
+        let whole = match end.iter().position(|byte| *byte == b'\n') {
+            Some(at) if self.cut => &end[at + 1..],
+            _ => end,
+        };
+        let text = String::from_utf8_lossy(whole);
+        let lines: Vec<_> = text.lines().map(without_escapes).collect();
+        lines.join("\n").trim_end().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_output_the_last_whole_lines_are_told() {
+        let mut end = End::default();
+        for n in 0..10_000 {
+            end.push(format!("line {n}\n").as_bytes());
+        }
+        assert!(end.bytes.len() <= 2 * KEPT);
+        let text = end.text();
+        assert!(text.ends_with("line 9998\nline 9999") && text.len() <= KEPT, "{text}");
+        assert!(text.starts_with("line "), "{text}");
+    }
+
+    #[test]
+    fn a_short_output_is_told_whole_and_without_escapes() {
+        let mut end = End::default();
+        end.push(b"\x1b[31mfailed\x1b[0m\nat \xff line 3\n");
+        assert_eq!(end.text(), "failed\nat \u{fffd} line 3");
+    }
+}

@@ -1,0 +1,45 @@
+//! The files in `.ralph/`, for the agent to read. They are rendered from the journal, so losing them costs nothing, and a
+//! folder that can not be written keeps nobody from working.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use ralph_core::plan::Plan;
+use ralph_core::prompt::{Draft, memory_files};
+
+use crate::task;
+
+const FOLDER: &str = ".ralph";
+
+/// Before an iteration. `task` is its text as it is now.
+pub(crate) fn save(plan: &Plan, draft: &Draft, task: &str) {
+    let Some(files) = memory_files(plan, draft, task) else { return };
+    let folder = plan.workspace.join(FOLDER);
+    // It ignores itself, so that it never gets into a commit or the tree's hash.
+    let ready = fs::create_dir_all(&folder).and_then(|()| match folder.join(".gitignore") {
+        ignore if ignore.exists() => Ok(()),
+        ignore => fs::write(ignore, "*\n"),
+    });
+    if ready.is_ok() {
+        for (name, text) in &files {
+            let _ = replace(&folder, name, text);
+        }
+    }
+}
+
+/// When the run has stopped: the same files, with how it ended.
+pub(crate) fn save_at_the_end(plan: &Plan, draft: &Draft) {
+    if plan.memory.enabled {
+        save(plan, draft, &task::read(&plan.task).unwrap_or_default());
+    }
+}
+
+/// Whole at every instant: written beside, then put in its place.
+fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    let beside = folder.join(format!(".{name}.new"));
+    let mut file = fs::File::create(&beside)?;
+    file.write_all(text.as_bytes())?;
+    drop(file);
+    fs::rename(&beside, folder.join(name))
+}
