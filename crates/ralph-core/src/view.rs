@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::event::{DelayReason, Event, IterationFinished, IterationInterrupted, RunStopped};
+use crate::event::{DelayReason, Event, IterationFinished, IterationInterrupted, Missing, RunStopped};
 use crate::guard::{GuardDef, Guards, Reading};
 use crate::ids::{IterationNumber, RunId};
 use crate::record::Record;
@@ -15,6 +15,8 @@ use crate::time::Timestamp;
 
 /// Failures of a streak that are kept as evidence: the newest.
 const STREAK: usize = 10;
+/// Claims that are kept: the newest.
+const CLAIMS: usize = 20;
 /// Of what the agent said last, at most this many characters are kept.
 const SAID: usize = 500;
 
@@ -27,7 +29,18 @@ pub struct View {
     wait: Option<Wait>,
     /// Those of the last round.
     gates: Vec<String>,
+    /// The last claims, and what was missing.
+    claims: VecDeque<JudgedClaim>,
     evidence: Evidence,
+}
+
+/// What became of a claim of completion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedClaim {
+    pub iteration: IterationNumber,
+    pub at: Timestamp,
+    /// Nothing if it was accepted.
+    pub missing: Vec<Missing>,
 }
 
 /// How the last attempt that is over went.
@@ -111,6 +124,10 @@ impl View {
                 self.wait = Some(Wait { reason: delay.reason, since: record.at, until: delay.until });
             }
             Event::DelayEnded { .. } => self.wait = None,
+            Event::CompletionAccepted(claim) => self.judged(claim.iteration, record.at, Vec::new()),
+            Event::CompletionRejected(claim) => {
+                self.judged(claim.iteration, record.at, claim.missing.clone())
+            }
             Event::GatesStarted(started) => self.gates.clone_from(&started.gates),
             Event::RunStopped(_) => {
                 self.stopped_at = Some(record.at);
@@ -118,6 +135,18 @@ impl View {
             }
             _ => {}
         }
+    }
+
+    fn judged(&mut self, iteration: IterationNumber, at: Timestamp, missing: Vec<Missing>) {
+        if self.claims.len() == CLAIMS {
+            self.claims.pop_front();
+        }
+        self.claims.push_back(JudgedClaim { iteration, at, missing });
+    }
+
+    /// The last claims of completion, oldest first.
+    pub fn claims(&self) -> impl Iterator<Item = &JudgedClaim> {
+        self.claims.iter()
     }
 
     /// The agent that is at work.

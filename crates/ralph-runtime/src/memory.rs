@@ -16,15 +16,22 @@ const FOLDER: &str = ".ralph";
 pub(crate) fn save(plan: &Plan, draft: &Draft, task: &str) {
     let Some(files) = memory_files(plan, draft, task) else { return };
     let folder = plan.workspace.join(FOLDER);
-    // It ignores itself, so that it never gets into a commit or the tree's hash.
-    let ready = fs::create_dir_all(&folder).and_then(|()| match folder.join(".gitignore") {
-        ignore if ignore.exists() => Ok(()),
-        ignore => fs::write(ignore, "*\n"),
-    });
-    if ready.is_ok() {
+    if make(&folder).is_ok() {
         for (name, text) in &files {
             let _ = replace(&folder, name, text);
         }
+    }
+}
+
+/// It ignores itself, so that it never gets into a commit. A workspace that is gone is not made again.
+fn make(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    match folder.join(".gitignore") {
+        ignore if ignore.exists() => Ok(()),
+        ignore => fs::write(ignore, "*\n"),
     }
 }
 

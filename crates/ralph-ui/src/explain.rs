@@ -3,7 +3,7 @@
 use ralph_core::event::RunStopped;
 use ralph_core::guard::{GUARDS, GuardDef};
 use ralph_core::time::Timestamp;
-use ralph_core::view::{GuardReading, View, clean};
+use ralph_core::view::{GuardReading, JudgedClaim, View, clean};
 use serde_json::{Value, json};
 
 use crate::Style;
@@ -14,6 +14,8 @@ use crate::words::{details, ended, iteration_of};
 
 /// Here the reason is told whole, within reason.
 const MESSAGE_LINES: usize = 200;
+/// Of one thing that a claim lacked.
+const CLAIM_LINES: usize = 4;
 
 /// `alive`: whether a process still works on the run.
 pub fn render(view: &View, now: Timestamp, alive: bool, style: &Style) -> String {
@@ -34,11 +36,38 @@ pub fn render(view: &View, now: Timestamp, alive: bool, style: &Style) -> String
     }
     lines.push(String::new());
     lines.extend(guard_lines(view, view.counts_until(now, alive), paint));
+    if view.claims().next().is_some() {
+        lines.push(String::new());
+        lines.extend(claim_lines(view, style, paint));
+    }
     if !view.evidence().is_empty() {
         lines.push(String::new());
         lines.extend(evidence_lines(view, style, paint));
     }
     lines.join("\n") + "\n"
+}
+
+/// Claim by claim, what was missing.
+fn claim_lines(view: &View, style: &Style, paint: Paint) -> Vec<String> {
+    let mut lines = vec!["claims of completion".to_owned()];
+    for claim in view.claims() {
+        let time = paint.dim(&clock(claim.at, &style.zone));
+        let head = format!("  #{:<4} {time}", claim.iteration.to_string());
+        if claim.missing.is_empty() {
+            lines.push(format!("{head}  {}", paint.paint(Tone::Good, "accepted")));
+            continue;
+        }
+        lines.push(format!("{head}  {}", paint.paint(Tone::Bad, "refused")));
+        for missing in &claim.missing {
+            let text = format!("{}: {}", clean(&missing.name), missing.why);
+            let mut bullet = "- ";
+            for line in paragraph(&text, COLUMNS - 10, CLAIM_LINES) {
+                lines.push(format!("        {bullet}{line}"));
+                bullet = "  ";
+            }
+        }
+    }
+    lines
 }
 
 fn stop_lines(run: &str, stopped: &RunStopped, paint: Paint) -> Vec<String> {
@@ -130,7 +159,17 @@ pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
         "stopped": view.stopped(),
         "guards": guards,
         "off": off(&readings).map(|def| def.key).collect::<Vec<_>>(),
+        "claims": view.claims().map(claim_json).collect::<Vec<_>>(),
         "evidence": view.evidence(),
+    })
+}
+
+fn claim_json(claim: &JudgedClaim) -> Value {
+    json!({
+        "iteration": claim.iteration,
+        "at": claim.at,
+        "accepted": claim.missing.is_empty(),
+        "missing": claim.missing,
     })
 }
 

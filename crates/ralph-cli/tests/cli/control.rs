@@ -69,7 +69,7 @@ fn guidance_for_a_stopped_run_waits_for_its_resume() {
     let done = world.spawn(say).wait().expect(0);
     assert!(done.stdout.contains("ralph resume"), "{}", done.stdout);
     world.ralph(["resume", "-n", "3"]).expect(3);
-    assert!(world.read("got-2").contains("- from\n  a pipe"), "{}", world.read("got-2"));
+    assert!(world.read("got-2").contains("> from\n> a pipe"), "{}", world.read("got-2"));
     assert!(!world.read("got-3").contains("a pipe"));
     world.verify();
 }

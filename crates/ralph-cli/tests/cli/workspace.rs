@@ -56,8 +56,10 @@ fn the_state_is_private_and_outside_the_workspace() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     world.run("say hi", &["--once"]).expect(0);
-    let left: Vec<_> = std::fs::read_dir(world.path("work")).expect("the workspace").flatten().collect();
-    assert!(left.is_empty(), "{left:?}");
+    let left = std::fs::read_dir(world.path("work")).expect("the workspace").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert_eq!(left, [".ralph"], "only what is for the agent to read, and git ignores it");
+    assert_eq!(world.read(".ralph/.gitignore"), "*\n");
     let mut todo = vec![world.run_dir()];
     while let Some(path) = todo.pop() {
         let meta = std::fs::symlink_metadata(&path).expect("a file");

@@ -80,7 +80,10 @@ fn gates_finished(ran: &GatesFinished) -> String {
 }
 
 fn accepted(claim: &CompletionAccepted) -> String {
-    let mut out = format!("{} passed", count(claim.gates, "gate", "gates"));
+    let mut out = match claim.gates {
+        0 => "on the agent's word: no gate was asked".to_owned(),
+        n => format!("{} passed", count(n, "gate", "gates")),
+    };
     if let Some(tree) = &claim.tree {
         out.push_str(&format!(" on tree {}", short(&tree.hash)));
         if let Some(commit) = &tree.commit {
