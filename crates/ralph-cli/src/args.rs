@@ -6,7 +6,9 @@ use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
 
 use crate::config::Given;
 
-const EXIT_CODES: &str = "\
+const BELOW_HELP: &str = "\
+New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key or network.
+
 Exit codes:
   0    done: complete, or the single pass of --once ended well
   1    failed: too many failures, an agent or journal error
@@ -19,7 +21,7 @@ Exit codes:
 /// Runs a coding agent again and again on one task, each time with a fresh context, until the task is done or there is a
 /// good reason to stop.
 #[derive(Debug, Parser)]
-#[command(name = "ralph", version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "ralph", version, about, arg_required_else_help = true, after_help = BELOW_HELP)]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
 pub struct Args {
     #[command(subcommand)]
@@ -78,8 +80,13 @@ pub enum Command {
     Init(InitArgs),
     /// List the definitions that come with ralph
     Presets(PresetsArgs),
+    /// See the loop at work on a small task, in seconds: no agent, key or network needed
+    Demo(DemoArgs),
     /// Print the JSON Schema of ralph.yml and of a RALPH.md's frontmatter
     Schema,
+    /// What works in the agent's place in the demo
+    #[command(name = "__demo-agent", hide = true)]
+    DemoAgent,
     /// Print a table of the documentation that is derived from the program
     #[command(name = "__doc", hide = true)]
     Doc { name: String },
@@ -367,4 +374,10 @@ pub struct CheckArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DemoArgs {
+    /// An empty or a new folder for it [default: a new one among the temporary files]
+    pub dir: Option<PathBuf>,
 }

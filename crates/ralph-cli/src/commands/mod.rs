@@ -3,6 +3,7 @@
 mod check;
 mod clean;
 mod control;
+mod demo;
 mod events;
 mod graph;
 mod list;
@@ -43,6 +44,8 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Graph(args) => graph::graph(args),
         Command::Init(args) => presets::init(args),
         Command::Presets(args) => presets::presets(args),
+        Command::Demo(args) => demo::demo(args),
+        Command::DemoAgent => demo::agent(),
         Command::Schema => {
             crate::io::print_json(crate::config::schema())?;
             Ok(0)

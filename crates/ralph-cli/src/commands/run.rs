@@ -1,5 +1,7 @@
 //! `ralph run`
 
+use std::path::PathBuf;
+
 use ralph_core::ids::IterationNumber;
 use ralph_core::plan::Plan;
 use ralph_core::prompt::{self, Draft};
@@ -10,7 +12,7 @@ use ralph_runtime::store::Store;
 use ralph_runtime::task;
 
 use super::{screen, workspace};
-use crate::args::RunArgs;
+use crate::args::{RunArgs, ScreenArgs};
 use crate::config::{self, AgentSpec, Env, Flags, Given, Loaded, Sources};
 use crate::error::CliError;
 
@@ -35,20 +37,30 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
         stop_on_error: args.limits.stop_on_error,
         once: args.once,
     };
-    let loaded = config::load(&sources)?;
-    let log_dir = args.log_dir.map(std::path::absolute).transpose()?;
+    work(&sources, args.log_dir, &args.screen, args.dry_run)
+}
+
+/// Runs what these sources define.
+pub fn work(
+    sources: &Sources,
+    log_dir: Option<PathBuf>,
+    screen: &ScreenArgs,
+    dry: bool,
+) -> Result<u8, CliError> {
+    let loaded = config::load(sources)?;
+    let log_dir = log_dir.map(std::path::absolute).transpose()?;
     let is_root = rustix::process::geteuid().is_root();
     let plan = loaded.to_plan(log_dir, is_root)?;
     check_agents(&loaded, &plan)?;
     check_commands(&loaded, &plan)?;
     warn_of_unknown_cost(&loaded, &plan);
     warn_of_hats(&loaded, &plan);
-    if args.dry_run {
+    if dry {
         return dry_run(&plan);
     }
     let store = Store::from_env()?;
     let session = Session::create(&store, plan)?;
-    let screen = screen::open(&args.screen, View::default())?;
+    let screen = screen::open(screen, View::default())?;
     let stopped = session.work(crate::VERSION, None, &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);

@@ -7,6 +7,7 @@ mod agents;
 mod config;
 mod control;
 mod crash;
+mod demo;
 mod disk;
 mod leftovers;
 mod locking;
