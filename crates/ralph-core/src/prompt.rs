@@ -1,6 +1,7 @@
 //! What the agent is told. The task is the user's; what ralph adds is short and never shows a marker alone on a line, so
 //! that an agent which echoes its prompt claims nothing.
 
+mod hat;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -8,6 +9,8 @@ mod tests;
 use crate::ids::IterationNumber;
 use crate::memory::{self, FEEDBACK_BUDGET, Feedback, IterationFile, Memory};
 use crate::plan::Plan;
+
+pub use hat::HatDraft;
 
 /// What goes into the prompt of one iteration beside the task's text, which the executor reads when it is needed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +26,8 @@ pub struct Draft {
     pub feedback: Feedback,
     /// Where the run is, for programs.
     pub file: Option<IterationFile>,
+    /// Who is asked, and about what, where there are hats.
+    pub hat: Option<HatDraft>,
 }
 
 /// The whole prompt. `task` is the text of the plan's task as it is on disk now.
@@ -36,10 +41,14 @@ pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
             out.push_str(text.trim_end());
         }
     };
+    section(&hat::role(plan, draft));
+    section(&hat::events(draft, task));
+    section(&hat::publishing(plan, draft));
     section(&summary(plan, draft, ""));
     section(&feedback(draft).render(FEEDBACK_BUDGET));
     section(&last_outputs(plan, draft));
     section(&rules::guardrails(plan));
+    section(&hat::places(plan, draft));
     section(&rules::stop_rules(plan, draft));
     out
 }

@@ -209,7 +209,7 @@ impl Turn<'_> {
 
     /// The agent's time begins.
     pub(super) fn start_iteration_timeout(&mut self) {
-        let timeout = self.state().plan.limits.iteration_timeout;
+        let timeout = self.iteration_timeout();
         let epoch = self.state().running().map(|running| running.epoch);
         if let (Some(timeout), Some(epoch)) = (timeout, epoch) {
             self.start_timer(TimerSlot::IterationTimeout, epoch, When::After(timeout));

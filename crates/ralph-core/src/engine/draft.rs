@@ -22,6 +22,7 @@ impl Turn<'_> {
             memory: remembers.then(|| state.memory.clone()),
             feedback: self.feedback(),
             file: remembers.then(|| self.iteration_file()),
+            hat: self.hat_draft(),
         }
     }
 

@@ -1,9 +1,15 @@
 //! Hats: who is put on next, and what is published between iterations.
 
+use std::time::Duration;
+
 use super::Turn;
 use super::between::Flow;
-use crate::event::{Activation, AgentExited, Event, HatActivated, HatReset, TopicEmitted, TopicRejected};
-use crate::hat::{self, COORDINATOR, HatsPlan, MAX_PAYLOAD, Next, Refusal, Staged, Topic};
+use crate::event::{
+    Activation, AgentExited, Event, HatActivated, HatReset, IterationFinished, Missing, TopicEmitted,
+    TopicRejected,
+};
+use crate::hat::{self, COORDINATOR, HatPlan, HatsPlan, MAX_PAYLOAD, Next, Refusal, Staged, Topic};
+use crate::prompt::HatDraft;
 use crate::state::Phase;
 
 impl Turn<'_> {
@@ -42,6 +48,47 @@ impl Turn<'_> {
             let Refusal { why, may_publish } = refusal;
             self.emit(Event::TopicRejected(TopicRejected { iteration, hat, topic, why, may_publish }));
         }
+    }
+
+    /// What the hat of the iteration that is about to start is told.
+    pub(super) fn hat_draft(&self) -> Option<HatDraft> {
+        let bus = self.state().bus.as_ref()?;
+        let hat = self.wearing().or_else(|| self.next_hat().map(|turn| turn.hat))?;
+        let is_coordinator = hat == COORDINATOR;
+        let silent = bus.silent();
+        let mut draft = HatDraft {
+            activation: Some(self.activation_of(&hat)),
+            letters: bus.letters(&hat),
+            again: silent.is_some_and(|silent| silent.hat == hat && !silent.claimed),
+            rejected: bus.rejected().to_vec(),
+            hat,
+            ..HatDraft::default()
+        };
+        if is_coordinator {
+            draft.silent = silent.map(|silent| silent.hat.clone());
+            draft.recent = bus.recent().cloned().collect();
+            let spent = bus.hats().iter().filter(|hat| hat.exhausted);
+            draft.exhausted = spent.map(|hat| hat.id.clone()).collect();
+        }
+        Some(draft)
+    }
+
+    /// Why the hat's claim does not count.
+    pub(super) fn missing_by_hat(&self, last: &IterationFinished) -> Option<Missing> {
+        let (bus, plan) = (self.state().bus.as_ref()?, self.hats()?);
+        bus.refuses_completion(last.hat.as_deref()?, plan)
+    }
+
+    /// The hat that an iteration wore, where the plan has it.
+    pub(super) fn hat_plan(&self, id: Option<&str>) -> Option<&HatPlan> {
+        self.hats()?.hat(id?)
+    }
+
+    /// How long the agent that is running may work.
+    pub(super) fn iteration_timeout(&self) -> Option<Duration> {
+        let hat = self.wearing();
+        let own = self.hat_plan(hat.as_deref()).and_then(|hat| hat.iteration_timeout);
+        own.or(self.state().plan.limits.iteration_timeout)
     }
 
     pub(super) fn wearing(&self) -> Option<String> {

@@ -43,7 +43,7 @@ impl Turn<'_> {
                 self.decide();
             }
             (Some(KillCause::Timeout), _) => {
-                let limit = self.state().plan.limits.iteration_timeout.unwrap_or(exited.duration);
+                let limit = self.iteration_timeout().unwrap_or(exited.duration);
                 let error = format!("killed after {}", crate::duration::format(limit));
                 self.finished(&exited, Outcome::TimedOut, Some(error));
             }

@@ -37,12 +37,13 @@ impl Turn<'_> {
 
     fn open(&mut self, last: &IterationFinished) -> Flow {
         if last.claims_complete {
-            let missing = self.missing_by_tools();
+            let by_hat = self.missing_by_hat(last);
+            let missing: Vec<Missing> = by_hat.into_iter().chain(self.missing_by_tools()).collect();
             if !missing.is_empty() {
                 return self.reject(last, missing);
             }
         }
-        let gates = self.gates_due(last.claims_complete);
+        let gates = self.gates_due(last, last.claims_complete);
         let told = self.state().stop_request.as_ref();
         let ends_now = told.is_some_and(|request| request.how != StopHow::AfterIteration);
         match (gates.is_empty(), last.claims_complete) {
@@ -58,20 +59,26 @@ impl Turn<'_> {
     fn judge_claim(&mut self, last: &IterationFinished, ran: &GatesFinished) -> Flow {
         if !ran.moved.is_empty() {
             if ran.round < MAX_ROUNDS {
-                return self.start_gates(last, self.gates_due(true), ran.round.saturating_add(1));
+                return self.start_gates(last, self.gates_due(last, true), ran.round.saturating_add(1));
             }
             return self.reject(last, vec![moving(&ran.moved)]);
         }
-        let missing = self.missing_by_gates();
+        let missing = self.missing_by_gates(last);
         match missing.is_empty() {
             true => self.accept(last, Some(ran)),
             false => self.reject(last, missing),
         }
     }
 
-    fn gates_due(&self, claims: bool) -> Vec<GatePlan> {
+    /// A hat may have fewer gates than the run.
+    fn gates_of(&self, last: &IterationFinished) -> impl Iterator<Item = &GatePlan> {
+        let own = self.hat_plan(last.hat.as_deref()).and_then(|hat| hat.gates.as_ref());
         let gates = self.state().plan.proof.gates.iter();
-        gates.filter(|gate| claims || gate.when == GateWhen::Iteration).cloned().collect()
+        gates.filter(move |gate| own.is_none_or(|own| own.contains(&gate.name)))
+    }
+
+    fn gates_due(&self, last: &IterationFinished, claims: bool) -> Vec<GatePlan> {
+        self.gates_of(last).filter(|gate| claims || gate.when == GateWhen::Iteration).cloned().collect()
     }
 
     /// What the agent's own tools reported. Where a gate checks the same, it decides.
@@ -95,14 +102,14 @@ impl Turn<'_> {
         missing
     }
 
-    fn missing_by_gates(&self) -> Vec<Missing> {
+    fn missing_by_gates(&self, last: &IterationFinished) -> Vec<Missing> {
         let state = self.state();
         let why = |gate: &GatePlan| match state.proof.results.iter().find(|result| result.name == gate.name) {
             Some(result) if result.passed => None,
             Some(result) => Some(gate_failure(result)),
             None => Some("it did not run".to_owned()),
         };
-        let required = state.plan.proof.gates.iter().filter(|gate| gate.required);
+        let required = self.gates_of(last).filter(|gate| gate.required);
         required.filter_map(|gate| Some(Missing { name: gate.name.clone(), why: why(gate)? })).collect()
     }
 

@@ -117,6 +117,9 @@ pub struct AgentExited {
     pub unpublished: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesChanged>,
+    /// The hash of the tree, where somebody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
     /// The end of what the agent said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
@@ -152,6 +155,7 @@ impl AgentExited {
             published: Vec::new(),
             unpublished: 0,
             files: None,
+            tree: None,
             tail: String::new(),
             output_bytes: 0,
             leftovers: 0,

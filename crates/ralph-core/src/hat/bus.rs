@@ -36,6 +36,9 @@ pub struct Bus {
     /// A hat that is exhausted and whose exhaustion nobody hears.
     pub(super) stuck: Option<String>,
     rejected: Vec<TopicRejected>,
+    /// The state of the tree after the last iteration, where somebody looked; and after the one that ends now.
+    tree: Option<String>,
+    tree_now: Option<String>,
     /// Published since the workspace last changed.
     since_change: BTreeSet<Topic>,
     recent: VecDeque<Arc<Letter>>,
@@ -153,8 +156,8 @@ impl Bus {
     }
 
     /// The last events, oldest first.
-    pub fn recent(&self) -> impl Iterator<Item = &Letter> {
-        self.recent.iter().map(Arc::as_ref)
+    pub fn recent(&self) -> impl Iterator<Item = &Arc<Letter>> {
+        self.recent.iter()
     }
 
     /// What has to be published now.
@@ -190,6 +193,7 @@ impl Bus {
             Event::TopicEmitted(e) => self.stage(e.iteration, &e.topic, e.payload.clone()),
             Event::TopicRejected(e) => self.refused(e),
             Event::AgentExited(e) => {
+                self.tree_now = e.tree.clone();
                 // What the agent said in its own text comes behind what it emitted.
                 let said = e.published.iter();
                 said.for_each(|one| self.stage(e.iteration, &one.topic, Payload::Text(one.payload.clone())));
@@ -240,7 +244,10 @@ impl Bus {
     fn finished(&mut self, finished: &IterationFinished) {
         let (ok, claimed) = (!finished.outcome.is_failure(), finished.claims_complete);
         // Where nobody could look, everything may have changed.
-        if finished.files_changed != Some(0) {
+        let now = self.tree_now.take();
+        let changed = if now.is_some() { now != self.tree } else { finished.files_changed != Some(0) };
+        self.tree = now.or(self.tree.take());
+        if changed {
             self.since_change.clear();
         }
         let Some(wearing) = self.wearing.take().filter(|_| ok) else { return self.interrupted() };

@@ -4,7 +4,7 @@ use super::bus::{Bus, Hat, Silent, Staged, Unheard};
 use super::payload::Payload;
 use super::plan::{COORDINATOR, HatPlan, HatsPlan};
 use super::routes::Routes;
-use crate::event::{HatExhausted, TopicPublished};
+use crate::event::{HatExhausted, Missing, TopicPublished};
 use crate::ids::IterationNumber;
 use crate::stop::{StopKind, StopReason};
 
@@ -132,9 +132,10 @@ impl Bus {
     }
 
     /// Why a claim of completion under this hat does not count, if it does not.
-    pub fn refuses_completion(&self, hat: &str, plan: &HatsPlan) -> Option<String> {
+    pub fn refuses_completion(&self, hat: &str, plan: &HatsPlan) -> Option<Missing> {
         if plan.hat(hat).is_some_and(|hat| !hat.completes) {
-            return Some(format!("the hat `{hat}` may not complete the run; publish a topic instead"));
+            let why = format!("the hat `{hat}` may not complete the run; publish a topic instead");
+            return Some(Missing { name: "completes".to_owned(), why });
         }
         let missing: Vec<String> = plan
             .required_events
@@ -143,7 +144,9 @@ impl Bus {
             .map(|wanted| format!("`{wanted}`"))
             .collect();
         (!missing.is_empty()).then(|| {
-            format!("not published since the last iteration that changed files: {}", missing.join(", "))
+            let why =
+                format!("not published since the last iteration that changed files: {}", missing.join(", "));
+            Missing { name: "required_events".to_owned(), why }
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The rules of the loop: how to end, and what has to hold before that.
 
 use super::Draft;
+use super::hat::may_complete;
 use crate::plan::{NoErrors, Plan};
 
 /// What the user wants every prompt to repeat.
@@ -14,7 +15,7 @@ pub(super) fn guardrails(plan: &Plan) -> String {
 
 /// What a RALPH.md says itself is not said again: it gets only the conditions that its settings name.
 pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
-    let conditions = conditions(plan);
+    let conditions = if may_complete(plan, draft) { conditions(plan) } else { String::new() };
     if !plan.task.gets_rules() {
         return match conditions.is_empty() {
             true => String::new(),
@@ -28,12 +29,15 @@ pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
          but the files in the workspace and what stands above: look at their state first, do the next useful piece of \
          work, check it, and leave the workspace in a good state.\n\n\
          - {}\n{}{conditions}",
-        complete(plan),
+        complete(plan, draft),
         blocked(plan)
     )
 }
 
-fn complete(plan: &Plan) -> String {
+fn complete(plan: &Plan, draft: &Draft) -> String {
+    if !may_complete(plan, draft) {
+        return "This hat can not say that the task is complete; another one does.".to_owned();
+    }
     let signals = &plan.signals;
     match (&signals.completion_promise, &signals.success_regex) {
         (None, Some(regex)) => {
@@ -77,6 +81,9 @@ fn conditions(plan: &Plan) -> String {
     rule(strict, "Do not claim completion in an iteration in which a tool call failed.");
     let checks = tools_told && proof.require_no_errors == NoErrors::Checks;
     rule(checks, "Do not claim completion while a test, linter or type checker that you ran last failed.");
+    for wanted in plan.hats.iter().flat_map(|hats| &hats.required_events) {
+        rule(true, &format!("It counts only if `{wanted}` was published since files last changed."));
+    }
     let gates: Vec<&str> =
         proof.gates.iter().filter(|gate| gate.required).map(|gate| gate.name.as_str()).collect();
     if !gates.is_empty() {

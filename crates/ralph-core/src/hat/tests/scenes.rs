@@ -267,6 +267,59 @@ fn a_hat_with_nothing_to_publish_is_not_asked_again() {
 }
 
 #[test]
+fn completion_needs_a_hat_that_may_and_what_is_required() {
+    let mut plan = review_loop();
+    let hats = plan.hats.as_mut().unwrap();
+    hats.required_events = patterns(&["review.approved"]);
+    hats.hats[0].completes = false;
+    hats.hats[1].max_activations = None;
+    let claim = |run: &mut Run, tree: &str| {
+        let events = run.end(|exited| {
+            exited.claims_complete = true;
+            exited.tree = Some(tree.to_owned());
+        });
+        let rejected = events.into_iter().find_map(|event| match event {
+            Event::CompletionRejected(rejected) => Some(rejected.why),
+            _ => None,
+        });
+        rejected.unwrap_or_default()
+    };
+    let mut run = Run::new(plan.clone());
+    assert!(claim(&mut run, "1").contains("`executor` may not complete"));
+    assert_eq!((run.hat(), run.activations().last().unwrap().again), ("executor", true));
+    run.emit("implementation.done", "");
+    run.end(|exited| exited.tree = Some("2".into()));
+    assert!(claim(&mut run, "2").contains("`review.approved`"));
+    // Published, and then the tree changed.
+    run.emit("review.approved", "");
+    run.emit("review.changes_requested", "");
+    run.end(|exited| exited.tree = Some("2".into()));
+    run.emit("implementation.done", "");
+    run.end(|exited| exited.tree = Some("3".into()));
+    assert!(claim(&mut run, "3").contains("`review.approved`"));
+    run.emit("review.approved", "");
+    assert_eq!(claim(&mut run, "3"), "");
+    assert_eq!(run.stop(), Some(("complete", 0)));
+    run.verify();
+}
+
+#[test]
+fn a_hat_has_its_own_time_and_its_own_gates() {
+    let mut plan = review_loop();
+    plan.proof.gates =
+        vec![crate::plan::GatePlan::new("tests", &["t"]), crate::plan::GatePlan::new("lint", &["l"])];
+    let executor = &mut plan.hats.as_mut().unwrap().hats[0];
+    (executor.iteration_timeout, executor.gates) = (Some(Duration::from_secs(7)), Some(vec!["lint".into()]));
+    let mut run = Run::new(plan);
+    let events = run.end(|exited| exited.claims_complete = true);
+    let started = events.iter().find_map(|event| match event {
+        Event::GatesStarted(started) => Some(started.gates.clone()),
+        _ => None,
+    });
+    assert_eq!(started, Some(vec!["lint".to_owned()]));
+}
+
+#[test]
 fn completion_ends_the_run_and_its_topics_are_on_record() {
     let mut run = Run::new(review_loop());
     run.says(&[("implementation.done", "")]);
