@@ -1,5 +1,6 @@
 //! The arguments, with the help that teaches them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
@@ -70,6 +71,8 @@ pub enum Command {
     Unpause(UnpauseArgs),
     /// Give guidance that the next prompt carries
     Say(SayArgs),
+    /// Publish a topic; for the agent inside a run
+    Emit(EmitArgs),
     /// Remove old runs
     Clean(CleanArgs),
     /// Validate a definition, and say what its hats can and can not reach
@@ -196,6 +199,9 @@ pub struct ResumeArgs {
     /// Set any key of event_loop by its path, such as event_loop.max_wall_time=14d
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Give a hat all of its activations again, and what it was not given. May be given more than once
+    #[arg(long, value_name = "HAT")]
+    pub reset_hat: Vec<String>,
     /// Go on from the last sound record of a damaged journal; a copy of it is kept
     #[arg(long)]
     pub recover: bool,
@@ -289,7 +295,11 @@ pub struct UnpauseArgs {
 #[derive(Debug, ClapArgs)]
 pub struct SayArgs {
     /// The guidance; `-` reads it from standard input
-    pub text: String,
+    #[arg(required_unless_present = "reset_hat")]
+    pub text: Option<String>,
+    /// Give a hat all of its activations again, and what it was not given. May be given more than once
+    #[arg(long, value_name = "HAT")]
+    pub reset_hat: Vec<String>,
     /// A run's id or the beginning of it [default: the newest of this workspace]
     #[arg(long)]
     pub run: Option<String>,
@@ -313,6 +323,18 @@ pub struct CleanArgs {
     pub dry_run: bool,
     #[command(flatten)]
     pub at: WorkspaceArg,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct EmitArgs {
+    /// The topic, such as review.approved
+    pub topic: String,
+    /// What goes with it; `-` reads it from standard input
+    #[arg(allow_hyphen_values = true)]
+    pub payload: Option<OsString>,
+    /// What goes with it, which has to be JSON
+    #[arg(long, value_name = "JSON", conflicts_with = "payload", allow_hyphen_values = true)]
+    pub json: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

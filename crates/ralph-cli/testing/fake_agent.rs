@@ -3,7 +3,7 @@
 //! `fake-agent FILE [ARG…]` follows the steps in a file, one a line. `fake-agent -c 'STEP; STEP'` takes them from an
 //! argument. A line that is empty or begins with `#` says nothing. In a step `%i` is the iteration, `%a` the attempt and
 //! `%r` the run. Files are relative to the workspace. A step may stand behind conditions: `on 2:` (this iteration),
-//! `on 2+:` (this and later ones), `attempt 1:`.
+//! `on 2+:` (this and later ones), `attempt 1:`, `hat reviewer:`.
 //!
 //! | step | |
 //! |---|---|
@@ -17,6 +17,7 @@
 //! | `write FILE TEXT` | |
 //! | `append FILE` | one line `run iteration attempt pid`, to count executions |
 //! | `sh TEXT` | a shell command; its failure is this agent's |
+//! | `emit TOPIC PAYLOAD` | `ralph emit` |
 //! | `ignore-term` | from here on TERM does nothing |
 //! | `spawn-child` | a child that ignores TERM and sleeps |
 //! | `daemon` | the same in its own session, its parent gone |
@@ -77,7 +78,11 @@ fn expand(line: &str) -> String {
 fn step(line: &str) -> io::Result<Option<u8>> {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match word {
-        "on" | "attempt" => return conditional(word, rest),
+        "on" | "attempt" | "hat" => return conditional(word, rest),
+        "emit" => {
+            let (topic, payload) = rest.split_once(' ').unwrap_or((rest, ""));
+            return Ok(failure(Command::new("ralph").args(["emit", topic, payload]).status()?));
+        }
         "exit" => return Ok(Some(number(rest)?)),
         "sh" => return Ok(failure(Command::new("sh").args(["-c", rest]).status()?)),
         "say" => print(&mut io::stdout(), format!("{rest}\n").as_bytes())?,
@@ -110,6 +115,9 @@ fn step(line: &str) -> io::Result<Option<u8>> {
 
 fn conditional(word: &str, rest: &str) -> io::Result<Option<u8>> {
     let (wanted, then) = rest.split_once(": ").ok_or_else(|| io::Error::other(format!("no step: {rest}")))?;
+    if word == "hat" {
+        return if env("RALPH_HAT") == wanted { step(then) } else { Ok(None) };
+    }
     let now: u32 = number(&env(if word == "on" { "RALPH_ITERATION" } else { "RALPH_ATTEMPT" }))?;
     let holds = match wanted.strip_suffix('+') {
         Some(from) => now >= number(from)?,

@@ -26,7 +26,7 @@ use crate::silence::Silence;
 use crate::spool::Spool;
 use crate::task::{self, TaskError};
 use crate::workspace::scan;
-use crate::{lock, memory};
+use crate::{control, hat, lock, memory};
 
 /// One argument may not be longer on Linux.
 const MAX_ARGUMENT: usize = 128 * 1024 - 1;
@@ -62,6 +62,8 @@ pub(crate) struct Attempt {
     pub(crate) spawn: SpawnAgent,
     /// The time that was spent before the agent was started: it is work too.
     pub(crate) before: OnceLock<Duration>,
+    /// What lets its agent publish.
+    pub(crate) token: OnceLock<String>,
 }
 
 impl Attempt {
@@ -85,12 +87,14 @@ impl Attempt {
             TaskError::Killed => NotPrepared::Killed,
             TaskError::Failed(message) => NotPrepared::Other(message),
         })?;
-        memory::save(plan, &self.spawn.prompt, &task);
-        let prompt = prompt::render(plan, &self.spawn.prompt, &task);
+        let draft = hat::complete(plan, &self.spawn.prompt).map_err(NotPrepared::Other)?;
+        memory::save(plan, &draft, &task);
+        let prompt = prompt::render(plan, &draft, &task);
         let prompt_path = run.prompt(iteration, attempt);
         write_private(&prompt_path, &prompt)?;
 
         let agent = self.agent();
+        let _ = self.token.set(self.shared.tokens.issue(iteration, attempt));
         let found = resolve_program(&agent.program, &plan.workspace, Some(&path));
         let program =
             found.map_err(|error| NotPrepared::Missing(format!("can not start the agent: {error}")))?;
@@ -131,10 +135,11 @@ impl Attempt {
         Ok((spec, Output::new(spool, copy, rules, agent, &plan.prices)))
     }
 
-    /// The agent whose turn it is: the first one, or a fallback.
+    /// The agent whose turn it is: the run's, the hat's own, or a fallback.
     fn agent(&self) -> &AgentPlan {
         let plan = &self.shared.plan;
-        self.spawn.agent.checked_sub(1).and_then(|n| plan.fallback.get(n)).unwrap_or(&plan.agent)
+        let fallback = self.spawn.agent.checked_sub(1).and_then(|n| plan.fallback.get(n));
+        fallback.or_else(|| hat::agent(plan, &self.spawn.prompt)).unwrap_or(&plan.agent)
     }
 
     fn look_before(&self) {
@@ -157,13 +162,17 @@ impl Attempt {
     /// What agents and commands find in their environment.
     pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
         let Shared { plan, run, .. } = &*self.shared;
-        let own: [(&str, Option<OsString>); 6] = [
+        let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(&turn.hat));
+        let own: [(&str, Option<OsString>); 9] = [
             ("PATH", Some(path)),
             ("RALPH_RUN_ID", Some(run.id.0.clone().into())),
             ("RALPH_ITERATION", Some(self.spawn.iteration.to_string().into())),
             ("RALPH_ATTEMPT", Some(self.spawn.attempt.to_string().into())),
             ("RALPH_WORKSPACE", Some(plan.workspace.clone().into_os_string())),
             ("RALPH_BIN", Some(run.ralph().into_os_string())),
+            ("RALPH_HAT", hat),
+            ("RALPH_SOCKET", Some(control::socket_path(run).into_os_string())),
+            ("RALPH_TOKEN", self.token.get().map(OsString::from)),
         ];
         own.into_iter().map(|(key, value)| (OsString::from(key), value)).collect()
     }
@@ -262,6 +271,7 @@ impl Attempt {
         (report.error, report.failure) = (heading.error, heading.failure);
         report.leftovers = exit.killed_leftovers;
         report.files = self.look_after();
+        report.tree = self.tree_after();
         self.send(report);
     }
 
@@ -271,6 +281,12 @@ impl Attempt {
         let (after, changed) = scan(&self.shared.plan.workspace, Some(&before))?;
         *snapshot = Some(after);
         Some(changed)
+    }
+
+    /// Only where it decides something: the first look reads every file.
+    fn tree_after(&self) -> Option<String> {
+        let wanted = self.shared.plan.hats.as_ref().is_some_and(|hats| !hats.required_events.is_empty());
+        wanted.then(|| lock(&self.shared.trees).look().ok())?.map(|tree| tree.hash)
     }
 
     fn not_started(&self, message: String) {
@@ -288,6 +304,7 @@ impl Attempt {
 
     /// The last thing an attempt does.
     fn send(&self, exited: AgentExited) {
+        self.shared.tokens.revoke();
         self.slot.free();
         report(&self.shared.inbox, Report::AgentExited(Box::new(exited)));
     }

@@ -4,19 +4,21 @@ use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
-use ralph_core::event::{Event, Guidance, StopHow, StopRequest};
-use ralph_core::input::{Command, Input};
+use ralph_core::event::{Event, Guidance, HatReset, StopHow, StopRequest, TopicEmitted};
+use ralph_core::hat::Payload;
+use ralph_core::input::{Command, Input, Report};
 use ralph_core::stop::Interrupt;
 use serde::{Deserialize, Serialize};
 
 use crate::driver::Envelope;
 use crate::store::RunDir;
+use crate::token::{Token, Tokens};
 
 /// What can be asked of a live run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,16 +35,34 @@ pub enum Request {
     Say {
         text: String,
     },
+    ResetHat {
+        hat: String,
+    },
+    /// By the agent, with the token of its iteration.
+    Emit {
+        token: String,
+        topic: String,
+        payload: Payload,
+    },
 }
 
-impl From<Request> for Command {
-    fn from(request: Request) -> Self {
-        match request {
+impl Request {
+    fn into_input(self, tokens: &Tokens) -> Result<Input, String> {
+        let command = match self {
             Request::Stop { how } => Command::StopRun(StopRequest { how, by: Interrupt::Int }),
             Request::Pause => Command::PauseRun,
             Request::Unpause { now } => Command::UnpauseRun { now },
             Request::Say { text } => Command::AddGuidance(Guidance { text }),
-        }
+            Request::ResetHat { hat } => Command::ResetHat(HatReset { hat }),
+            Request::Emit { token, topic, payload } => {
+                let Some(Token { iteration, attempt, .. }) = tokens.find(&token) else {
+                    return Err("this is not the token of the iteration that is running".to_owned());
+                };
+                let emitted = TopicEmitted { iteration, attempt, topic, payload };
+                return Ok(Input::Report(Report::TopicEmitted(emitted)));
+            }
+        };
+        Ok(Input::Command(command))
     }
 }
 
@@ -56,11 +76,12 @@ enum Response {
 
 /// The kernel takes at most 107 bytes; longer paths go into a short folder.
 const MAX_SOCKET_PATH: usize = 100;
-const MAX_REQUEST: u64 = 4 << 20;
+/// The longest payload, of characters that JSON writes with six bytes.
+const MAX_REQUEST: u64 = 16 << 20;
 /// A run that does not answer by then is stuck on its disk.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn socket_path(run: &RunDir) -> PathBuf {
+pub(crate) fn socket_path(run: &RunDir) -> PathBuf {
     let path = run.path.join("control");
     if path.as_os_str().len() < MAX_SOCKET_PATH { path } else { short_folder().join(&run.id.0) }
 }
@@ -76,7 +97,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(run: &RunDir, inbox: Sender<Envelope>) -> io::Result<Self> {
+    pub(crate) fn start(run: &RunDir, inbox: Sender<Envelope>, tokens: Arc<Tokens>) -> io::Result<Self> {
         let path = socket_path(run);
         if path.parent() != Some(&run.path) {
             make_short_folder()?;
@@ -91,9 +112,10 @@ impl Server {
                 if ended.load(Ordering::Relaxed) {
                     return;
                 }
-                let inbox = inbox.clone();
-                let _ =
-                    std::thread::Builder::new().name("control".into()).spawn(move || serve(&stream, &inbox));
+                let (inbox, tokens) = (inbox.clone(), Arc::clone(&tokens));
+                let _ = std::thread::Builder::new()
+                    .name("control".into())
+                    .spawn(move || serve(&stream, &inbox, &tokens));
             }
         })?;
         Ok(Self { path, over })
@@ -123,31 +145,45 @@ fn make_short_folder() -> io::Result<()> {
     Err(io::Error::other(format!("{} is not a private folder of yours", folder.display())))
 }
 
-fn serve(stream: &UnixStream, inbox: &Sender<Envelope>) {
+fn serve(stream: &UnixStream, inbox: &Sender<Envelope>, tokens: &Tokens) {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let mut line = String::new();
     let response = match BufReader::new(stream.take(MAX_REQUEST)).read_line(&mut line) {
-        Ok(_) => answer(&line, inbox),
+        Ok(_) => answer(&line, inbox, tokens),
         Err(error) => Response::Error(error.to_string()),
     };
     let _ = write_line(stream, &response);
 }
 
-fn answer(line: &str, inbox: &Sender<Envelope>) -> Response {
+fn answer(line: &str, inbox: &Sender<Envelope>, tokens: &Tokens) -> Response {
     let request: Request = match serde_json::from_str(line) {
         Ok(request) => request,
         Err(error) => return Response::Error(format!("this ralph does not understand the request: {error}")),
     };
     let (reply, events) = mpsc::channel();
-    let envelope = Envelope { input: Input::Command(request.into()), reply: Some(reply) };
+    let input = match request.into_input(tokens) {
+        Ok(input) => input,
+        Err(message) => return Response::Error(message),
+    };
+    let envelope = Envelope { input, reply: Some(reply) };
     if inbox.send(envelope).is_err() {
         return Response::Error("the run has just ended".to_owned());
     }
     match events.recv_timeout(PATIENCE) {
-        Ok(events) => Response::Events(events),
+        Ok(events) => Response::Events(events.into_iter().map(without_payload).collect()),
         Err(mpsc::RecvTimeoutError::Disconnected) => Response::Error("the run has just ended".to_owned()),
         Err(mpsc::RecvTimeoutError::Timeout) => Response::Error("the run does not answer".to_owned()),
+    }
+}
+
+/// Who sent it knows what it was.
+fn without_payload(event: Event) -> Event {
+    match event {
+        Event::TopicEmitted(emitted) => {
+            Event::TopicEmitted(TopicEmitted { payload: Payload::default(), ..emitted })
+        }
+        other => other,
     }
 }
 
@@ -159,7 +195,12 @@ fn write_line(mut stream: &UnixStream, value: &impl Serialize) -> io::Result<()>
 
 /// Asks a live run for something.
 pub fn ask(run: &RunDir, request: &Request) -> io::Result<Vec<Event>> {
-    let stream = UnixStream::connect(socket_path(run))?;
+    ask_at(&socket_path(run), request)
+}
+
+/// The same, by the path of the socket, which an agent finds in its environment.
+pub fn ask_at(socket: &Path, request: &Request) -> io::Result<Vec<Event>> {
+    let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE + Duration::from_secs(5)))?;
     write_line(&stream, request)?;
     let mut line = String::new();

@@ -1,5 +1,6 @@
 //! Starts the work that the engine asks for, and reports what comes of it. Nothing here is waited for.
 
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::job::Group;
 use crate::process::{Handle, Supervisor};
 use crate::store::RunDir;
 use crate::timer::Timers;
+use crate::token::Tokens;
 use crate::workspace::{Snapshot, Trees, WorkspaceLock};
 use crate::{lock, memory};
 
@@ -35,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
     pub(crate) gates: Arc<Group>,
     pub(crate) trees: Mutex<Trees>,
+    pub(crate) tokens: Arc<Tokens>,
 }
 
 /// The attempt that is running, if any.
@@ -108,12 +111,13 @@ impl Executor {
         supervisor: Supervisor,
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
+        tokens: Arc<Tokens>,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
-        let trees = Mutex::new(Trees::new(&plan.workspace, []));
-        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, gates, trees };
+        let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)));
+        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, gates, trees, tokens };
         Ok(Self { shared: Arc::new(shared), timers, slot: Arc::default() })
     }
 
@@ -130,7 +134,13 @@ impl Executor {
             Effect::SpawnAgent(spawn) => {
                 self.slot.lock().busy = true;
                 let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&self.slot));
-                let attempt = Unreported::new(Attempt { shared, slot, spawn, before: OnceLock::new() });
+                let attempt = Unreported::new(Attempt {
+                    shared,
+                    slot,
+                    spawn,
+                    before: OnceLock::new(),
+                    token: OnceLock::new(),
+                });
                 // If there is no thread to be had the closure is dropped, and the attempt with it.
                 let _ = std::thread::Builder::new().name("agent".into()).spawn(move || attempt.run());
             }
@@ -144,6 +154,12 @@ impl Executor {
         let state = self.slot.lock();
         drop(self.slot.changed.wait_while(state, |state| state.busy));
     }
+}
+
+/// Notes are no part of the work.
+fn scratchpads(plan: &Plan) -> Vec<PathBuf> {
+    let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.scratchpad.clone());
+    plan.scratchpad.clone().into_iter().chain(hats).collect()
 }
 
 pub(crate) fn report(inbox: &Sender<Envelope>, report: Report) {

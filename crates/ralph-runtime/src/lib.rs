@@ -8,6 +8,7 @@ mod driver;
 mod end;
 mod executor;
 mod gate;
+mod hat;
 mod job;
 pub mod journal;
 mod listen;
@@ -22,6 +23,7 @@ pub mod spool;
 pub mod store;
 pub mod task;
 mod timer;
+mod token;
 pub mod workspace;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -14,13 +14,16 @@ const FOLDER: &str = ".ralph";
 
 /// Before an iteration. `task` is its text as it is now.
 pub(crate) fn save(plan: &Plan, draft: &Draft, task: &str) {
-    let Some(files) = memory_files(plan, draft, task) else { return };
-    let folder = plan.workspace.join(FOLDER);
-    if make(&folder).is_ok() {
-        for (name, text) in &files {
-            let _ = replace(&folder, name, text);
-        }
+    for (name, text) in memory_files(plan, draft, task).into_iter().flatten() {
+        let _ = save_file(plan, &name, text.as_bytes());
     }
+}
+
+/// One file in the folder, which is made if it is not there.
+pub(crate) fn save_file(plan: &Plan, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let folder = plan.workspace.join(FOLDER);
+    make(&folder)?;
+    replace(&folder, name, bytes)
 }
 
 /// It ignores itself, so that it never gets into a commit. A workspace that is gone is not made again.
@@ -43,10 +46,10 @@ pub(crate) fn save_at_the_end(plan: &Plan, draft: &Draft) {
 }
 
 /// Whole at every instant: written beside, then put in its place.
-fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let beside = folder.join(format!(".{name}.new"));
     let mut file = fs::File::create(&beside)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     drop(file);
     fs::rename(&beside, folder.join(name))
 }

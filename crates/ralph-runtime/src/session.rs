@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
@@ -20,6 +20,7 @@ use crate::executor::Executor;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Position, Storage};
 use crate::process::{self, Supervisor};
 use crate::store::{RunDir, Store, StoreError};
+use crate::token::Tokens;
 use crate::workspace::{LockError, WorkspaceLock};
 use crate::{clock, signals};
 
@@ -127,7 +128,8 @@ impl Session {
         let (inbox, outbox) = mpsc::channel::<Envelope>();
         let sender = inbox.clone();
         let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
-        let _server = Server::start(&run, inbox.clone())?;
+        let tokens = Arc::new(Tokens::default());
+        let _server = Server::start(&run, inbox.clone(), Arc::clone(&tokens))?;
         offer_ralph(&run)?;
         let supervisor = Supervisor::new(process::guard_exe()?, 1);
         supervisor.prewarm();
@@ -135,7 +137,7 @@ impl Session {
         let now = clock::now();
         let (engine, first) = begin(&run, start, version, limits, now);
         let plan = engine.state().plan.clone();
-        let executor = Executor::new(plan, run, supervisor, lock, inbox)?;
+        let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
         match engine.state().stopped.clone() {
             Some(stopped) => Ok(stopped),

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use ralph_core::event::{Event, Guidance, StopHow};
+use ralph_core::event::{Event, Guidance, HatReset, StopHow};
 use ralph_core::input::Command;
 use ralph_runtime::control::{self, Request};
 use ralph_runtime::session::Session;
@@ -45,27 +45,65 @@ pub fn unpause(args: UnpauseArgs) -> Result<u8, CliError> {
 }
 
 pub fn say(args: SayArgs) -> Result<u8, CliError> {
-    let text = match args.text.as_str() {
-        "-" => {
+    let text = match args.text.as_deref() {
+        Some("-") => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text)?;
-            text
+            Some(text)
         }
-        text => text.to_owned(),
+        text => text.map(str::to_owned),
     };
-    if text.trim().is_empty() {
+    if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
         return Err(CliError::Usage("there is nothing to say: the text is empty".to_owned()));
     }
-    let (store, run) = pick(&PickArgs { run: args.run, at: args.at })?;
+    let pick = PickArgs { run: args.run, at: args.at };
+    let mut told = Vec::new();
+    for hat in &args.reset_hat {
+        reset_hat(&pick, hat)?;
+        told.push(format!("`{hat}` has all of its activations again"));
+    }
+    if let Some(text) = text {
+        told.push(guide(&pick, text)?);
+    }
+    say_so(&told.join("\n"))
+}
+
+fn guide(args: &PickArgs, text: String) -> Result<String, CliError> {
+    let (store, run) = pick(args)?;
     if run.is_live() {
         ask_live(&run, &Request::Say { text })?;
-        return say_so(&format!("run {} carries it in its next prompt", run.id));
+        return Ok(format!("run {} carries it in its next prompt", run.id));
     }
     // Nobody works on it, so it is written down here, for the resume.
     let session = Session::open(&store, run)?;
     let id = session.run_dir().id.clone();
     session.record(Command::AddGuidance(Guidance { text }))?;
-    say_so(&format!("run {id} is not running; it carries it in its next prompt after `ralph resume {id}`"))
+    Ok(format!("run {id} is not running; it carries it in its next prompt after `ralph resume {id}`"))
+}
+
+/// Alive or not: the next to work on the run finds it done.
+pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<(), CliError> {
+    let (store, run) = pick(args)?;
+    let hats = hats_of(&run)?;
+    let id = run.id.clone();
+    let hat = hat.to_owned();
+    let events = match run.is_live() {
+        true => ask_live(&run, &Request::ResetHat { hat: hat.clone() })?,
+        false => Session::open(&store, run)?.record(Command::ResetHat(HatReset { hat: hat.clone() }))?,
+    };
+    match events.is_empty() {
+        false => Ok(()),
+        true if hats.is_empty() => Err(CliError::Usage(format!("run {id} has no hats"))),
+        true => {
+            Err(CliError::Usage(format!("run {id} has no hat `{hat}`; its hats are: {}", hats.join(", "))))
+        }
+    }
+}
+
+fn hats_of(run: &RunDir) -> Result<Vec<String>, CliError> {
+    let view = super::view(run)?;
+    let plan = view.state().and_then(|state| state.plan.hats.as_deref());
+    Ok(plan.map(|plan| plan.hats.iter().map(|hat| hat.id.clone()).collect()).unwrap_or_default())
 }
 
 fn ask(args: &PickArgs, request: &Request) -> Result<(String, Vec<Event>), CliError> {

@@ -4,6 +4,7 @@ mod check;
 mod clean;
 mod control;
 mod demo;
+mod emit;
 mod events;
 mod graph;
 mod list;
@@ -40,6 +41,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Unpause(args) => control::unpause(args),
         Command::Say(args) => control::say(args),
         Command::Clean(args) => clean::clean(args),
+        Command::Emit(args) => emit::emit(args),
         Command::Check(args) => check::check(args),
         Command::Graph(args) => graph::graph(args),
         Command::Init(args) => presets::init(args),

@@ -17,6 +17,9 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         let copy = journal::recover(&run.path).map_err(|error| CliError::Failed(error.to_string()))?;
         eprintln!("the journal as it was is kept in {}", copy.display());
     }
+    for hat in &args.reset_hat {
+        super::control::reset_hat(&args.pick, hat)?;
+    }
     let session = Session::open(&store, run)?;
     let Some(state) = session.state() else { return Ok(0) };
     if let Some(stopped) = state.stopped.as_ref().filter(|stopped| stopped.kind == StopKind::Done) {

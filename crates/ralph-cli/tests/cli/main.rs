@@ -9,6 +9,7 @@ mod control;
 mod crash;
 mod demo;
 mod disk;
+mod hats;
 mod leftovers;
 mod locking;
 mod output;

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::payload::Payload;
 use super::plan::{COORDINATOR, HatsPlan};
 use super::topic::Topic;
@@ -377,16 +379,31 @@ impl Bus {
 
 /// Names the hat, the count, and what it was not given.
 fn exhausted_payload(event: &HatExhausted, hat: &Hat) -> Payload {
-    let show = |letter: &Arc<Letter>| {
-        let payload: String = letter.payload.as_str().chars().take(2000).collect();
-        serde_json::json!({ "id": letter.id, "topic": letter.topic, "from": letter.from, "payload": payload })
-    };
-    let list = |letters: &[Arc<Letter>]| letters.iter().map(show).collect::<Vec<_>>();
-    let mut all = serde_json::json!({
-        "hat": event.hat, "activations": event.activations, "undelivered": list(&hat.missed),
-    });
-    if !hat.unanswered.is_empty() {
-        all["unanswered"] = list(&hat.unanswered).into();
+    #[derive(Serialize)]
+    struct Told<'a> {
+        hat: &'a str,
+        activations: u32,
+        undelivered: Vec<Left<'a>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        unanswered: Vec<Left<'a>>,
     }
-    Payload::Text(serde_json::to_string_pretty(&all).unwrap_or_default())
+    #[derive(Serialize)]
+    struct Left<'a> {
+        id: u64,
+        topic: &'a Topic,
+        from: &'a str,
+        payload: String,
+    }
+    fn left(letters: &[Arc<Letter>]) -> Vec<Left<'_>> {
+        let one = |letter: &Letter| letter.payload.as_str().chars().take(2000).collect();
+        let all = letters.iter();
+        all.map(|it| Left { id: it.id, topic: &it.topic, from: &it.from, payload: one(it) }).collect()
+    }
+    let told = Told {
+        hat: &event.hat,
+        activations: event.activations,
+        undelivered: left(&hat.missed),
+        unanswered: left(&hat.unanswered),
+    };
+    Payload::Text(serde_json::to_string(&told).unwrap_or_default())
 }

@@ -1,0 +1,52 @@
+//! What the prompt of a hat needs from outside the engine: chance, files, and the instructions as they are now.
+
+use std::fs;
+
+use ralph_core::hat::Instructions;
+use ralph_core::plan::{AgentPlan, Plan};
+use ralph_core::prompt::{Draft, HatDraft};
+
+use crate::memory;
+use crate::token::random;
+
+/// Completes a draft. An error is one of reading the instructions.
+pub(crate) fn complete(plan: &Plan, draft: &Draft) -> Result<Draft, String> {
+    let mut draft = draft.clone();
+    let Some(turn) = &mut draft.hat else { return Ok(draft) };
+    let hat = plan.hats.as_deref().and_then(|hats| hats.hat(&turn.hat));
+    turn.instructions = match hat.and_then(|hat| hat.instructions.as_ref()) {
+        None => String::new(),
+        Some(Instructions::Text(text)) => text.clone(),
+        Some(Instructions::File(path)) => fs::read_to_string(path)
+            .map_err(|error| format!("can not read the instructions {}: {error}", path.display()))?,
+    };
+    turn.fence = fence(turn);
+    turn.files = save_payloads(plan, turn);
+    Ok(draft)
+}
+
+fn fence(turn: &HatDraft) -> String {
+    loop {
+        let fence = format!("=====[ {} ]=====", random());
+        if !turn.holds(&fence) {
+            return fence;
+        }
+    }
+}
+
+/// What could not be written stands in the prompt after all.
+fn save_payloads(plan: &Plan, turn: &HatDraft) -> Vec<(u64, String)> {
+    let mut saved = Vec::new();
+    for letter in turn.to_files() {
+        let name = format!("event-{}", letter.id);
+        if memory::save_file(plan, &name, &letter.payload.to_bytes()).is_ok() {
+            saved.push((letter.id, format!(".ralph/{name}")));
+        }
+    }
+    saved
+}
+
+/// The agent of a hat, where it has its own.
+pub(crate) fn agent<'a>(plan: &'a Plan, draft: &Draft) -> Option<&'a AgentPlan> {
+    plan.hats.as_deref()?.hat(&draft.hat.as_ref()?.hat)?.agent.as_ref()
+}
