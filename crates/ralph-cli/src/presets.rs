@@ -12,8 +12,7 @@ macro_rules! presets {
     };
 }
 
-pub const PRESETS: &[Preset] =
-    presets!["review-loop", "spec-driven", "tdd", "debug", "research", "docs", "strict", "quick"];
+pub const PRESETS: &[Preset] = presets!["review-loop", "spec-driven", "tdd", "debug", "research", "docs"];
 
 impl Preset {
     pub fn find(name: &str) -> Option<&'static Preset> {

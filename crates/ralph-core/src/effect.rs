@@ -22,6 +22,13 @@ pub enum Effect {
     KillGates {
         grace: Duration,
     },
+    /// Watch for work that ends this wait; what has come since it began counts too.
+    StartWake {
+        epoch: u64,
+        since: Timestamp,
+    },
+    /// The wait is over.
+    StopWake,
     /// A timer takes the place of an older one in the same slot.
     StartTimer {
         timer: TimerId,

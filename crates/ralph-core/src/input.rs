@@ -3,7 +3,7 @@
 use crate::event::{
     AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, GateFinished,
     GateStarted, GatesFinished, Guidance, HatReset, RunResumed, RunStarted, StopRequest, TimerId, ToolCalled,
-    ToolFinished, TopicEmitted, UsageUpdated,
+    ToolFinished, TopicEmitted, UsageUpdated, WakeTriggered,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub enum Command {
     },
     AddGuidance(Guidance),
     ResetHat(HatReset),
+    /// End a wait that is not for a usage limit.
+    SkipWait,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,7 @@ pub enum Report {
     GateStarted(GateStarted),
     GateFinished(GateFinished),
     GatesFinished(GatesFinished),
+    WakeTriggered(WakeTriggered),
     TimerFired(TimerId),
     JournalFailed { message: String },
 }

@@ -1,6 +1,7 @@
 //! The plan: a loop's definition with every default filled in. It is stored whole in `run.started`, so a resumed run needs
 //! nothing else to know what it is.
 
+mod idle;
 mod memory;
 mod proof;
 
@@ -9,6 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
 
 use crate::hat::HatsPlan;
 use crate::time::millis;
@@ -43,6 +46,9 @@ pub struct Plan {
     pub prices: Vec<Price>,
     pub limits: Limits,
     pub pace: Pace,
+    /// What to do while there is nothing to do.
+    #[serde(default, skip_serializing_if = "IdlePlan::is_default")]
+    pub idle: IdlePlan,
     pub signals: SignalPlan,
     /// What a claim of completion has to stand.
     #[serde(default)]
@@ -87,6 +93,7 @@ impl Plan {
             prices: Vec::new(),
             limits: Limits::default(),
             pace: Pace::default(),
+            idle: IdlePlan::default(),
             signals: SignalPlan::default(),
             proof: Proof::default(),
             memory: MemoryPlan::default(),

@@ -1,8 +1,11 @@
 //! What a run is at this moment. It changes only by applying events, so the journal alone rebuilds it.
 
+mod idle;
 mod proof;
 
 use std::time::Duration;
+
+pub use idle::{Idle, IdleTotals, Saved};
 
 use crate::check::Ledger;
 use crate::event::{
@@ -49,6 +52,7 @@ pub struct RunState {
     /// What the tests, linters and type checkers that the agent ran came to.
     pub ledger: Ledger,
     pub memory: Memory,
+    pub idle: Idle,
 
     /// Time that agents worked.
     pub runtime: Duration,
@@ -136,6 +140,9 @@ pub struct Waiting {
     pub epoch: u64,
     pub reason: DelayReason,
     pub until: Timestamp,
+    /// How long it was meant to be, and since when it is.
+    pub wait: Duration,
+    pub since: Timestamp,
 }
 
 impl RunState {
@@ -160,6 +167,7 @@ impl RunState {
             proof: ProofState::default(),
             ledger: Ledger::new(&started.plan.workspace.to_string_lossy(), started.plan.proof.checks.clone()),
             memory: memory_of(&started.plan),
+            idle: Idle::default(),
             runtime: Duration::ZERO,
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
@@ -208,6 +216,34 @@ impl RunState {
                 self.notice(|running| running.failed_calls = running.failed_calls.saturating_add(failed));
             }
             Event::AgentExited(exited) => self.notice(|running| running.exited = Some(exited.clone())),
+            Event::GatesStarted(_)
+            | Event::GateFinished(_)
+            | Event::GatesFinished(_)
+            | Event::GatesKilled(_)
+            | Event::CompletionAccepted(_)
+            | Event::CompletionRejected(_) => self.apply_proof(event, at),
+            Event::DelayStarted(delay) => self.apply_delay(delay, at),
+            Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
+            Event::RunUnpaused {} => self.phase = Phase::Ready,
+            Event::RunPaused {} => {
+                // A pause is a wait too, but no limit ends because of it.
+                self.unjudged = None;
+                self.patience.outage = false;
+                self.phase = Phase::Paused;
+            }
+            Event::RunStopped(stopped) => {
+                self.phase = Phase::Stopped;
+                self.stopped = Some(stopped.clone());
+            }
+            // What the others tell changes nothing here, or a part of the state looks after it itself.
+            _ => {}
+        }
+        self.seen_at(event, at);
+    }
+
+    /// What gates and claims come to.
+    fn apply_proof(&mut self, event: &Event, at: Timestamp) {
+        match event {
             Event::GatesStarted(started) => {
                 self.proof.apply_started();
                 self.phase = Phase::Checking(Checking::of(started, self.events, at));
@@ -230,27 +266,12 @@ impl RunState {
                 self.memory.settle(rejected.iteration, Claim::Rejected { why: rejected.why.clone() });
                 self.proof.apply_rejected(rejected);
             }
-            Event::DelayStarted(delay) => self.apply_delay(delay),
-            Event::DelayEnded { early } => {
-                if !early {
-                    self.patience.limited_until = None;
-                }
-                self.phase = Phase::Ready;
-            }
-            Event::RunUnpaused {} => self.phase = Phase::Ready,
-            Event::RunPaused {} => {
-                // A pause is a wait too, but no limit ends because of it.
-                self.unjudged = None;
-                self.patience.outage = false;
-                self.phase = Phase::Paused;
-            }
-            Event::RunStopped(stopped) => {
-                self.phase = Phase::Stopped;
-                self.stopped = Some(stopped.clone());
-            }
-            // What the others tell changes nothing here, or a part of the state looks after it itself.
             _ => {}
         }
+    }
+
+    /// The run was at work until now.
+    fn seen_at(&mut self, event: &Event, at: Timestamp) {
         // What is said to a stopped run does not make it one that was at work until then.
         if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_) | Event::HatReset(_))) {
             self.last_at = self.last_at.max(at);
@@ -279,6 +300,7 @@ impl RunState {
             // A person wants it to go on: what it stopped for has been dealt with, but for a claim that is still open.
             let open = matches!(self.proof.stage, Stage::Open);
             self.unjudged = self.unjudged.take().filter(|last| last.claims_complete && open);
+            self.idle.forget();
             (self.patience.limited_until, self.patience.outage) = (None, false);
             self.bus.iter_mut().for_each(Bus::resumed_after_stop);
         }
@@ -291,6 +313,7 @@ impl RunState {
         self.attempts = started.attempt;
         self.ledger.next_iteration();
         self.unjudged = None;
+        self.idle.unanswered = false;
         (self.patience.limited_until, self.patience.outage) = (None, false);
         self.phase = Phase::Running(Running {
             iteration: started.iteration,
@@ -324,7 +347,7 @@ impl RunState {
         self.phase = Phase::Ready;
     }
 
-    fn apply_delay(&mut self, delay: &DelayStarted) {
+    fn apply_delay(&mut self, delay: &DelayStarted, at: Timestamp) {
         self.unjudged = None;
         let patience = &mut self.patience;
         patience.outage = false;
@@ -333,7 +356,20 @@ impl RunState {
             patience.long_waits = patience.long_waits.saturating_add(1);
             patience.counted = true;
         }
-        self.phase = Phase::Waiting(Waiting { epoch: self.events, reason: delay.reason, until: delay.until });
+        let (reason, until, wait) = (delay.reason, delay.until, delay.wait);
+        self.phase = Phase::Waiting(Waiting { epoch: self.events, reason, until, wait, since: at });
+    }
+
+    fn apply_delay_ended(&mut self, early: bool, at: Timestamp) {
+        if let Phase::Waiting(Waiting { reason, wait, since, .. }) = &self.phase {
+            // A wait to its end has taken what it was meant to, whatever the clock says.
+            let time = if early { at.since(*since).min(*wait) } else { *wait };
+            self.idle.waited(*reason, time, early);
+        }
+        if !early {
+            self.patience.limited_until = None;
+        }
+        self.phase = Phase::Ready;
     }
 
     fn apply_limit(&mut self, limit: &LimitHit) {
@@ -372,6 +408,7 @@ impl RunState {
         self.unjudged = Some(finished.clone());
         self.memory.add(self.note(finished));
         self.proof.begin();
+        self.idle.finished(finished);
         let patience = &mut self.patience;
         (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
         patience.context_too_long = finished.class == Some(FailureClass::ContextTooLong);

@@ -25,6 +25,7 @@ use crate::process::{self, SpawnErrorKind, Spec, Status, resolve_program};
 use crate::silence::Silence;
 use crate::spool::Spool;
 use crate::task::{self, TaskError};
+use crate::wake;
 use crate::workspace::scan;
 use crate::{control, hat, lock, memory};
 
@@ -79,7 +80,7 @@ impl Attempt {
     fn prepare(&self) -> Result<(Spec, Output), NotPrepared> {
         let Shared { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        let path = self.path_variable();
+        let path = self.shared.path_variable();
         let begun = Instant::now();
         let task = task::text(self, &path);
         let _ = self.before.set(begun.elapsed());
@@ -118,7 +119,7 @@ impl Attempt {
                 spec.args.push(OsString::from(&prompt));
             }
         }
-        spec.env = self.environment(path);
+        spec.env = self.agents_environment(path);
         spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
@@ -149,32 +150,25 @@ impl Attempt {
         }
     }
 
-    /// The agent finds this very `ralph` first, wherever it was started from.
-    fn path_variable(&self) -> OsString {
-        let mut path = self.shared.run.bin().into_os_string();
-        if let Some(inherited) = std::env::var_os("PATH") {
-            path.push(":");
-            path.push(inherited);
-        }
-        path
+    /// What agents and the commands before them find in their environment.
+    pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+        let mut all = self.shared.environment(path);
+        let own = [("RALPH_ITERATION", self.spawn.iteration.0), ("RALPH_ATTEMPT", self.spawn.attempt)];
+        all.extend(own.map(|(key, value)| (OsString::from(key), Some(value.to_string().into()))));
+        all
     }
 
-    /// What agents and commands find in their environment.
-    pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
-        let Shared { plan, run, .. } = &*self.shared;
+    /// What only the agent finds there: its hat, and the way to publish.
+    fn agents_environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
         let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(&turn.hat));
-        let own: [(&str, Option<OsString>); 9] = [
-            ("PATH", Some(path)),
-            ("RALPH_RUN_ID", Some(run.id.0.clone().into())),
-            ("RALPH_ITERATION", Some(self.spawn.iteration.to_string().into())),
-            ("RALPH_ATTEMPT", Some(self.spawn.attempt.to_string().into())),
-            ("RALPH_WORKSPACE", Some(plan.workspace.clone().into_os_string())),
-            ("RALPH_BIN", Some(run.ralph().into_os_string())),
+        let own: [(&str, Option<OsString>); 3] = [
             ("RALPH_HAT", hat),
-            ("RALPH_SOCKET", Some(control::socket_path(run).into_os_string())),
+            ("RALPH_SOCKET", Some(control::socket_path(&self.shared.run).into_os_string())),
             ("RALPH_TOKEN", self.token.get().map(OsString::from)),
         ];
-        own.into_iter().map(|(key, value)| (OsString::from(key), value)).collect()
+        let mut all = self.environment(path);
+        all.extend(own.map(|(key, value)| (OsString::from(key), value)));
+        all
     }
 
     fn start(self, spec: Spec, output: Output) {
@@ -272,6 +266,7 @@ impl Attempt {
         report.leftovers = exit.killed_leftovers;
         report.files = self.look_after();
         report.tree = self.tree_after();
+        *lock(&self.shared.seen) = wake::look(&self.shared.plan);
         self.send(report);
     }
 

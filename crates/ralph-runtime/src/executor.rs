@@ -1,5 +1,6 @@
 //! Starts the work that the engine asks for, and reports what comes of it. Nothing here is waited for.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
@@ -17,6 +18,7 @@ use crate::process::{Handle, Supervisor};
 use crate::store::RunDir;
 use crate::timer::Timers;
 use crate::token::Tokens;
+use crate::wake::{Stamp, Wake};
 use crate::workspace::{Snapshot, Trees, WorkspaceLock};
 use crate::{lock, memory};
 
@@ -24,6 +26,8 @@ pub(crate) struct Executor {
     shared: Arc<Shared>,
     timers: Timers,
     slot: Arc<Slot>,
+    /// Looks for work while the run waits.
+    wake: Option<Wake>,
 }
 
 /// What every attempt needs.
@@ -35,9 +39,34 @@ pub(crate) struct Shared {
     pub(crate) inbox: Sender<Envelope>,
     /// The workspace after the last iteration: the next one's before.
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
+    /// The files that may bring work, as the last agent left them.
+    pub(crate) seen: Mutex<Option<Vec<Option<Stamp>>>>,
     pub(crate) gates: Arc<Group>,
     pub(crate) trees: Mutex<Trees>,
     pub(crate) tokens: Arc<Tokens>,
+}
+
+impl Shared {
+    /// Agents and commands find this very `ralph` first, wherever it was started from.
+    pub(crate) fn path_variable(&self) -> OsString {
+        let mut path = self.run.bin().into_os_string();
+        if let Some(inherited) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(inherited);
+        }
+        path
+    }
+
+    /// What all of them find in their environment.
+    pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+        let own: [(&str, OsString); 4] = [
+            ("PATH", path),
+            ("RALPH_RUN_ID", self.run.id.0.clone().into()),
+            ("RALPH_WORKSPACE", self.plan.workspace.clone().into_os_string()),
+            ("RALPH_BIN", self.run.ralph().into_os_string()),
+        ];
+        own.into_iter().map(|(key, value)| (OsString::from(key), Some(value))).collect()
+    }
 }
 
 /// The attempt that is running, if any.
@@ -61,7 +90,14 @@ impl Slot {
         lock(&self.state)
     }
 
-    fn kill(&self, grace: Duration) {
+    /// One that may start processes from now on.
+    pub(crate) fn working() -> Self {
+        let slot = Self::default();
+        slot.lock().busy = true;
+        slot
+    }
+
+    pub(crate) fn kill(&self, grace: Duration) {
         let mut state = self.lock();
         // The attempt that was meant has just ended: the next one is not to pay for it.
         if !state.busy {
@@ -117,8 +153,9 @@ impl Executor {
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
         let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)));
-        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, gates, trees, tokens };
-        Ok(Self { shared: Arc::new(shared), timers, slot: Arc::default() })
+        let seen = Mutex::new(None);
+        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, seen, gates, trees, tokens };
+        Ok(Self { shared: Arc::new(shared), timers, slot: Arc::default(), wake: None })
     }
 
     pub(crate) fn start(&mut self, effect: Effect) {
@@ -131,6 +168,8 @@ impl Executor {
                 let round = Round::new(&self.shared, work);
                 let _ = std::thread::Builder::new().name("gates".into()).spawn(move || round.run());
             }
+            Effect::StartWake { epoch, since } => self.wake = Wake::start(&self.shared, epoch, since),
+            Effect::StopWake => self.wake = None,
             Effect::SpawnAgent(spawn) => {
                 self.slot.lock().busy = true;
                 let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&self.slot));
@@ -150,6 +189,7 @@ impl Executor {
     /// Ends the agent and the gates at once and returns when they are gone.
     pub(crate) fn shut_down(&mut self) {
         self.shared.gates.shut_down();
+        self.wake = None;
         self.slot.kill(Duration::ZERO);
         let state = self.slot.lock();
         drop(self.slot.changed.wait_while(state, |state| state.busy));

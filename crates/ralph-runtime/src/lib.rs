@@ -24,6 +24,7 @@ pub mod store;
 pub mod task;
 mod timer;
 mod token;
+mod wake;
 pub mod workspace;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,7 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
@@ -57,6 +58,8 @@ pub struct Session {
     lock: WorkspaceLock,
     journal: Journal,
     start: Start,
+    inbox: Sender<Envelope>,
+    outbox: Receiver<Envelope>,
     pub cut: Option<Cut>,
 }
 
@@ -73,7 +76,8 @@ impl Session {
         let run = store.create_run(clock::now())?;
         let storage = FileStorage::create(&run.path)?;
         let journal = Journal::new(Box::new(storage), Position::default());
-        Ok(Self { run, lock, journal, start: Start::New(Box::new(plan)), cut: None })
+        let (inbox, outbox) = mpsc::channel();
+        Ok(Self { run, lock, journal, start: Start::New(Box::new(plan)), inbox, outbox, cut: None })
     }
 
     /// Opens an old run to go on with it. `state` is where it stands.
@@ -85,12 +89,19 @@ impl Session {
         let mut folder = Folder::default();
         let (journal, cut) = journal::open(&run.path, &mut |record| folder.push(record))?;
         let state = folder.state.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
-        Ok(Self { run, lock, journal, start: Start::Old(Box::new(state)), cut })
+        let (inbox, outbox) = mpsc::channel();
+        Ok(Self { run, lock, journal, start: Start::Old(Box::new(state)), inbox, outbox, cut })
     }
 
     /// Puts something between the journal and its storage.
     pub fn through(self, wrap: impl FnOnce(Box<dyn Storage>) -> Box<dyn Storage>) -> Self {
         Self { journal: self.journal.through(wrap), ..self }
+    }
+
+    /// The way for a person at this terminal to ask something of the run while it works.
+    pub fn commander(&self) -> impl Fn(Command) + Send + 'static {
+        let inbox = self.inbox.clone();
+        move |command| drop(inbox.send(Input::Command(command).into()))
     }
 
     pub fn run_dir(&self) -> &RunDir {
@@ -124,8 +135,7 @@ impl Session {
         limits: Option<Limits>,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, .. } = self;
-        let (inbox, outbox) = mpsc::channel::<Envelope>();
+        let Session { run, lock, journal, start, inbox, outbox, .. } = self;
         let sender = inbox.clone();
         let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let tokens = Arc::new(Tokens::default());

@@ -135,7 +135,7 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan, path: &OsString) -> Result
     })
 }
 
-fn spec(plan: &CommandPlan, path: &OsString) -> Result<Spec, String> {
+pub(crate) fn spec(plan: &CommandPlan, path: &OsString) -> Result<Spec, String> {
     let (program, args) = plan.words.split_first().ok_or("nothing is left of it")?;
     let program = resolve_program(program, &plan.cwd, Some(path)).map_err(|error| error.to_string())?;
     let mut spec = Spec::new(program, &plan.cwd);

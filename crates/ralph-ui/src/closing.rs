@@ -12,11 +12,15 @@ use crate::Style;
 use crate::format::{count, duration, money, thousands};
 use crate::paint::{Paint, Tone};
 use crate::text::{COLUMNS, fit, paragraph, wrap};
+use crate::waits;
 
 /// Columns of a label with the space around it.
 const LABEL: usize = 10;
 /// A long reason is cut here; `ralph explain` has it whole.
 const MESSAGE_LINES: usize = 8;
+
+/// The run has waited for work long enough.
+const IDLE: &str = "max_idle";
 
 /// A command to type, and what for.
 pub(crate) struct Next {
@@ -55,11 +59,13 @@ fn reason(stopped: &RunStopped, paint: Paint) -> Vec<String> {
         StopKind::Done if stopped.reason == "complete" => "complete",
         StopKind::Done => "done",
         StopKind::Failed => "failed",
+        StopKind::Limit if stopped.reason == IDLE => "Stopped (idle)",
         StopKind::Limit => "limit reached",
         StopKind::Blocked => "blocked",
         StopKind::Interrupted => "interrupted",
     };
     let key = match stopped.kind {
+        StopKind::Limit if stopped.reason == IDLE => String::new(),
         StopKind::Failed | StopKind::Limit | StopKind::Blocked if stopped.reason != head => {
             format!(" ({})", clean(&stopped.reason))
         }
@@ -79,6 +85,9 @@ fn reason(stopped: &RunStopped, paint: Paint) -> Vec<String> {
 fn body(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
     let Some(totals) = view.totals(now) else { return Vec::new() };
     let mut lines = labelled("total", wrap(&total_words(&totals), COLUMNS - LABEL), paint);
+    if let Some(saved) = view.state().and_then(waits::saved) {
+        lines.extend(labelled("saved", wrap(&saved, COLUMNS - LABEL), paint));
+    }
     let failed = view.stopped().is_some_and(|stopped| stopped.kind == StopKind::Failed);
     if let Some(said) = view.said().filter(|_| failed) {
         lines.extend(labelled("said", vec![fit(said, COLUMNS - LABEL)], paint));
@@ -140,6 +149,7 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
         StopKind::Done => {
             vec![Next { command: format!("ralph replay {run}"), why: "see the run again" }]
         }
+        StopKind::Limit if stopped.reason == IDLE => vec![resume("look again"), explain],
         StopKind::Limit => {
             let now = view.counts_until(Timestamp::default(), false);
             let spent = view.readings(now).into_iter().find(|guard| guard.def.key == stopped.reason);

@@ -19,6 +19,7 @@ mod story;
 mod text;
 mod thread;
 pub mod topics;
+mod waits;
 mod words;
 
 use jiff::tz::TimeZone;
@@ -87,11 +88,13 @@ pub struct ScreenOptions {
     pub style: Style,
     /// What is known already: of a resumed run, the state its journal describes.
     pub view: View,
+    /// Whether a person at the terminal can cut a wait short by a key.
+    pub keys: bool,
 }
 
 impl ScreenOptions {
     pub fn new(style: Style) -> ScreenOptions {
-        ScreenOptions { verbosity: Verbosity::Normal, style, view: View::default() }
+        ScreenOptions { verbosity: Verbosity::Normal, style, view: View::default(), keys: false }
     }
 }
 

@@ -13,12 +13,12 @@ use ralph_core::state::{Checking, Running};
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Wait, clean};
 
-use crate::format::{clock_from, closeness, countdown, elapsed};
+use crate::format::{closeness, elapsed};
 use crate::out::Out;
 use crate::paint::Tone;
 use crate::story::Story;
 use crate::text::{COLUMNS, columns_of, fit};
-use crate::{Screen, ScreenOptions};
+use crate::{Screen, ScreenOptions, waits};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: i64 = 125;
@@ -35,6 +35,8 @@ pub struct LiveScreen {
     story: Story,
     width: Box<dyn Fn() -> Option<usize> + Send>,
     now: Timestamp,
+    /// Whether a person at the terminal can cut a wait short.
+    keys: bool,
     /// What stands in the last line now; empty if nothing does.
     drawn: String,
 }
@@ -51,12 +53,13 @@ impl LiveScreen {
         options: ScreenOptions,
         width: impl Fn() -> Option<usize> + Send + 'static,
     ) -> LiveScreen {
-        let now = Timestamp::default();
+        let (now, keys) = (Timestamp::default(), options.keys);
         LiveScreen {
             out: Out::new(out),
             story: Story::new(options),
             width: Box::new(width),
             now,
+            keys,
             drawn: String::new(),
         }
     }
@@ -144,18 +147,10 @@ impl LiveScreen {
     }
 
     fn waiting(&self, wait: Wait) -> String {
-        let left = countdown(wait.until.since(self.now));
-        let until = clock_from(wait.until, self.now, &self.story.style.zone);
-        match wait.reason {
-            DelayReason::Failure => {
-                format!("{} next try in {left}, at {until}, after a failure", self.frame())
-            }
-            DelayReason::Delay => format!("{} next iteration in {left}, at {until}", self.frame()),
-            DelayReason::Limit => format!("{} usage limit: next try in {left}, at {until}", self.frame()),
-            DelayReason::Outage => {
-                format!("{} the agent's service does not work: next try in {left}, at {until}", self.frame())
-            }
-        }
+        let view = &self.story.view;
+        let words = waits::counting(wait, view.state(), self.now, &self.story.style);
+        let key = if self.keys && wait.reason != DelayReason::Limit { "  (r: go on now)" } else { "" };
+        format!("{} {words}{key}", self.frame())
     }
 
     fn frame(&self) -> &'static str {

@@ -11,6 +11,7 @@ use crate::closing;
 use crate::format::{closeness, count, limit};
 use crate::paint::{Paint, Tone};
 use crate::text::{COLUMNS, wrap_list};
+use crate::waits;
 use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
 
@@ -27,7 +28,7 @@ pub(crate) struct Story {
 
 impl Story {
     pub fn new(options: ScreenOptions) -> Story {
-        let ScreenOptions { verbosity, style, view } = options;
+        let ScreenOptions { verbosity, style, view, .. } = options;
         Story { view, style, verbosity, open: false }
     }
 
@@ -104,7 +105,11 @@ impl Story {
             Event::GateFinished(gate) => vec![self.gate(gate)],
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::DelayStarted(delay) if delay.wait >= WAIT_WORTH_A_LINE => {
-                vec![paint.dim(&words::waiting(delay, record.at, &self.style))]
+                vec![paint.dim(&waits::line(delay, self.view.state(), record.at, &self.style))]
+            }
+            Event::WakeTriggered(woken) => vec![paint.dim(&waits::woken(woken))],
+            Event::WaitSkipped {} => {
+                vec![paint.dim("going on")]
             }
             _ => Vec::new(),
         }

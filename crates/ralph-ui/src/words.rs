@@ -5,12 +5,13 @@ pub(crate) mod gates;
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentExited, AgentRetrying, CommandFinished, DelayReason, DelayStarted, Event, Exit, InterruptCause,
-    IterationFinished, IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot,
-    ToolCalled, ToolFinished,
+    AgentExited, AgentRetrying, CommandFinished, Event, Exit, InterruptCause, IterationFinished,
+    IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled,
+    ToolFinished,
 };
 use ralph_core::guard::{GUARDS, GuardDef};
 use ralph_core::ids::IterationNumber;
+use ralph_core::marker::AgentState;
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -21,6 +22,7 @@ use crate::format::{clock_from, count, duration, guard_name, money, thousands};
 use crate::paint::{Paint, Tone};
 use crate::text::{command, fit};
 use crate::topics;
+use crate::waits;
 
 /// A foreign text inside a line is cut to this many columns.
 const QUOTED: usize = 160;
@@ -65,8 +67,13 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
     if finished.claims_complete {
         rest.push_str(", says it is complete");
     }
-    if finished.blocked.is_some() {
-        rest.push_str(", says it is blocked");
+    match (finished.waits_as(), &finished.blocked) {
+        (Some(AgentState::Idle), _) => return Phrase { tone: Tone::Dim, head: "idle".to_owned(), rest },
+        (Some(AgentState::WaitingForReview), _) => {
+            return Phrase { tone: Tone::Dim, head: "waits for review".to_owned(), rest };
+        }
+        (Some(AgentState::Blocked), _) | (_, Some(_)) => rest.push_str(", says it is blocked"),
+        (Some(AgentState::Working) | None, None) => {}
     }
     Phrase {
         tone: Tone::of_outcome(finished.outcome),
@@ -118,18 +125,11 @@ pub(crate) fn ended(ended: &Ended, paint: Paint) -> String {
         Ended::Finished(f) => (f.iteration, f.attempt, finished(f)),
         Ended::Interrupted(cut) => (cut.iteration, cut.attempt, interrupted(cut)),
     };
-    format!("{} {}", number(iteration, attempt), phrase.paint(paint))
-}
-
-/// `waiting 4s after a failure, next try at 10:00:04`
-pub(crate) fn waiting(delay: &DelayStarted, at: Timestamp, style: &Style) -> String {
-    let until = clock_from(delay.until, at, &style.zone);
-    let wait = duration(delay.wait);
-    match delay.reason {
-        DelayReason::Delay => format!("waiting {wait} between iterations, next one at {until}"),
-        DelayReason::Failure => format!("waiting {wait} after a failure, next try at {until}"),
-        DelayReason::Limit => format!("waiting {wait} for the usage limit to end, next try at {until}"),
-        DelayReason::Outage => format!("waiting {wait} for the agent's service, next try at {until}"),
+    let number = number(iteration, attempt);
+    match phrase.tone {
+        // Nothing happened: the line is not to catch the eye.
+        Tone::Dim => paint.dim(&format!("◇ {number} {}{}", phrase.head, phrase.rest)),
+        _ => format!("{number} {}", phrase.paint(paint)),
     }
 }
 
@@ -198,6 +198,7 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
         Event::TopicRejected(e) => Some(e.iteration),
         Event::TopicPublished(e) => e.iteration,
         Event::HatActivated(e) => Some(e.iteration),
+        Event::IterationIdle(e) => Some(e.iteration),
         Event::IterationFinished(e) => Some(e.iteration),
         Event::IterationInterrupted(e) => Some(e.iteration),
         other => gates::iteration_of(other),
@@ -212,8 +213,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::RunResumed(e) => format!("by ralph {}, pid {}", clean(&e.version), e.pid),
         Event::StopRequested(e) => stop_how(e),
         Event::PauseRequested {} => "pause before the next iteration".to_owned(),
-        Event::UnpauseRequested { now: false } => "go on".to_owned(),
-        Event::UnpauseRequested { now: true } => "go on now".to_owned(),
+        Event::UnpauseRequested { now } => if *now { "go on now" } else { "go on" }.to_owned(),
         Event::GuidanceAdded(e) => guidance(&e.text),
         Event::CommandFinished(e) => command_finished(e),
         Event::AgentSpawned(e) => format!("pid {}{}", e.pid, attempt(e.attempt)),
@@ -236,6 +236,8 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         }
         Event::AgentSilent(e) => format!("no output for {}", duration(e.quiet)),
         Event::AgentExited(e) => exited(e),
+        Event::WaitSkipped {} => "a person goes on".to_owned(),
+        Event::WakeTriggered(e) => waits::woken(e),
         Event::TimerFired(timer) => match &timer.slot {
             TimerSlot::IterationTimeout => "the iteration has used its time".to_owned(),
             TimerSlot::Wait => "the wait is over".to_owned(),
@@ -254,6 +256,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         },
         Event::GuidanceDelivered { count: n, .. } => count(*n, "message", "messages"),
         Event::AgentKilled(e) => kill_cause(&e.why, e.grace),
+        Event::IterationIdle(e) => format!("{} in a row", e.streak),
         Event::IterationFinished(e) => format!("{}{}", finished(e).paint(paint), attempt(e.attempt)),
         Event::IterationInterrupted(e) => format!("{}{}", interrupted(e).paint(paint), attempt(e.attempt)),
         Event::CompletionClaimed { .. } => "the agent says the task is complete".to_owned(),
@@ -264,7 +267,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         | Event::GatesKilled(_)
         | Event::CompletionAccepted(_)
         | Event::CompletionRejected(_) => gates::details(event),
-        Event::DelayStarted(e) => waiting(e, at, style),
+        Event::DelayStarted(e) => waits::line(e, None, at, style),
         Event::DelayEnded { early: true } => "cut short".to_owned(),
         Event::DelayEnded { early: false } | Event::RunPaused {} | Event::RunUnpaused {} => String::new(),
         Event::RunStopped(e) => {

@@ -7,6 +7,7 @@ mod demo;
 mod emit;
 mod events;
 mod graph;
+mod keys;
 mod list;
 mod logs;
 mod presets;

@@ -34,7 +34,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     if let Some(cut) = session.cut {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
-    let screen = screen::open(&args.screen, View::from_state(state.clone()))?;
+    let screen = screen::open(&args.screen, View::from_state(state.clone()), &session)?;
     let stopped = session.work(crate::VERSION, Some(limits), &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);

@@ -60,7 +60,7 @@ pub fn work(
     }
     let store = Store::from_env()?;
     let session = Session::create(&store, plan)?;
-    let screen = screen::open(screen, View::default())?;
+    let screen = screen::open(screen, View::default(), &session)?;
     let stopped = session.work(crate::VERSION, None, &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);
@@ -90,6 +90,11 @@ pub fn check_agents(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
 /// Nor is a command that can not be started.
 pub fn check_commands(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     let path = std::env::var_os("PATH");
+    if let Some(command) = plan.idle.wake.as_ref().and_then(|wake| wake.command.as_ref())
+        && let Err(error) = task::check(command, path.as_deref())
+    {
+        return Err(loaded.error_at("wake.run", &format!("`wake.run` can not run: {error}"), None).into());
+    }
     for (i, command) in plan.commands.iter().enumerate().filter(|(i, _)| loaded.is_known(*i)) {
         if let Err(error) = task::check(command, path.as_deref()) {
             let message = format!("the command `{}` can not run: {error}", command.name);

@@ -4,38 +4,46 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use ralph_core::record::Record;
+use ralph_core::state::Phase;
 use ralph_core::view::View;
+use ralph_runtime::session::Session;
 use ralph_ui::{
     JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity, terminal_can_redraw,
     terminal_width,
 };
 
+use super::keys::Keys;
 use crate::args::ScreenArgs;
 use crate::io::style;
 
 /// A reader that does not read may keep ralph from ending for this long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn options(args: &ScreenArgs, view: View) -> ScreenOptions {
+fn options(args: &ScreenArgs, view: View, keys: bool) -> ScreenOptions {
     let verbosity = match (args.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, true) => Verbosity::Verbose,
         _ => Verbosity::Normal,
     };
-    ScreenOptions { verbosity, view, ..ScreenOptions::new(style()) }
+    ScreenOptions { verbosity, view, keys, ..ScreenOptions::new(style()) }
 }
 
-/// The screen of a live run: JSON if asked for, a live line on a terminal that can redraw it, else plain lines.
-pub fn open(args: &ScreenArgs, view: View) -> io::Result<RunScreen> {
+/// The screen of a live run: JSON if asked for, a live line on a terminal that can redraw it, else plain lines. At a
+/// terminal a person can also press keys.
+pub fn open(args: &ScreenArgs, view: View, session: &Session) -> io::Result<RunScreen> {
+    let lives = !args.json && terminal_can_redraw(io::stdout().is_terminal(), |name| std::env::var_os(name));
+    let waiting = session.state().is_some_and(|state| matches!(state.phase, Phase::Waiting(_)));
+    let keys = lives.then(|| Keys::start(waiting, session.commander())).flatten();
+    let can_press = keys.is_some();
     let out = Box::new(io::stdout());
     let screen: Box<dyn Screen> = if args.json {
         Box::new(JsonScreen::new(out))
-    } else if terminal_can_redraw(io::stdout().is_terminal(), |name| std::env::var_os(name)) {
-        Box::new(LiveScreen::new(out, options(args, view), terminal_width))
+    } else if lives {
+        Box::new(LiveScreen::new(out, options(args, view, can_press), terminal_width))
     } else {
-        Box::new(PlainScreen::new(out, options(args, view)))
+        Box::new(PlainScreen::new(out, options(args, view, false)))
     };
-    Ok(RunScreen(ScreenThread::start(screen, ralph_runtime::clock::now)?))
+    Ok(RunScreen { thread: ScreenThread::start(screen, ralph_runtime::clock::now)?, keys })
 }
 
 /// The screen of a run that is over.
@@ -43,18 +51,25 @@ pub fn replay(args: &ScreenArgs) -> Box<dyn Screen> {
     let out = Box::new(io::BufWriter::new(io::stdout()));
     match args.json {
         true => Box::new(JsonScreen::new(out)),
-        false => Box::new(PlainScreen::new(out, options(args, View::default()))),
+        false => Box::new(PlainScreen::new(out, options(args, View::default(), false))),
     }
 }
 
-pub struct RunScreen(ScreenThread);
+pub struct RunScreen {
+    thread: ScreenThread,
+    keys: Option<Keys>,
+}
 
 impl RunScreen {
     pub fn send(&self, record: &Record) {
-        self.0.send(record.clone());
+        self.thread.send(record.clone());
+        if let Some(keys) = &self.keys {
+            keys.record(record);
+        }
     }
 
     pub fn finish(self) {
-        self.0.finish_within(PATIENCE);
+        drop(self.keys);
+        self.thread.finish_within(PATIENCE);
     }
 }

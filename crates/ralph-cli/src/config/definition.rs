@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::{AgentDef, CliDef, CommandLine};
 use super::commands::{CommandDef, Name};
 use super::hats::{Hats, PatternText, TopicText};
+use super::idle::{Idle, OnState, WakeDef};
 use super::memory::{ContextDef, CoreDef, MemoryDef};
 use super::proof::{GateDef, StopDef};
 use super::value::{Count, Delay, Factor, Limit, Price, Text, Timeout, Usd};
@@ -49,6 +50,13 @@ pub struct Definition {
     pub stop_on_completion_signal: bool,
     /// Another text for that promise.
     pub completion_signal: Option<Text>,
+    /// Wait while the agent says `<!-- ralph:state idle -->`, longer each time. An empty mapping has every default; not set:
+    /// an idle iteration is only reported.
+    pub idle: Idle,
+    /// What to do while the agent says `<!-- ralph:state blocked -->` or `<!-- ralph:state waiting_for_review -->`.
+    pub on_state: OnState,
+    /// What ends such waits as soon as there is work.
+    pub wake: WakeDef,
     /// Whether to loop. `false` makes a single pass, recorded the same way.
     pub enabled: bool,
     /// When the loop goes on, waits and stops.
@@ -87,6 +95,9 @@ impl Default for Definition {
             credit: None,
             stop_on_completion_signal: false,
             completion_signal: None,
+            idle: Idle(None),
+            on_state: OnState::default(),
+            wake: WakeDef::default(),
             enabled: true,
             event_loop: EventLoop::default(),
             stop: StopDef::default(),

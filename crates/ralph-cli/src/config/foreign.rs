@@ -2,7 +2,7 @@
 //! have, and those of ralph itself that are still to come.
 
 /// Settings of ralph that are not there yet.
-pub const NOT_YET: [&str; 2] = ["idle", "loop_detection"];
+pub const NOT_YET: [&str; 1] = ["loop_detection"];
 
 /// Settings of ralph-orchestrator, and what to do instead where there is something.
 pub const ORCHESTRATOR: [(&str, &str); 48] = [

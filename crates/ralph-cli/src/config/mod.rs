@@ -13,6 +13,7 @@ mod definition;
 mod diagnostic;
 mod foreign;
 mod hats;
+mod idle;
 mod layers;
 mod memory;
 mod nearest;
@@ -43,6 +44,7 @@ pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
 pub use commands::{CommandDef, Name};
 pub use definition::{Definition, EventLoop, FailureBackoff};
 pub use diagnostic::{ConfigError, Diagnostic};
+pub use idle::{Idle, IdleDef, OnState, ReactionDef, WakeDef};
 pub use layers::Flags;
 pub use nearest::nearest;
 pub use plan::{change_limits, prices};
@@ -188,36 +190,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let enough = has_prompt || sources.preset.is_some();
     let target = target::resolve(sources.target.as_deref(), enough, &workspace, home)?;
 
-    let mut reader = LayerReader::default();
-    if let Some(path) = sources.env.user_config() {
-        reader.user_config(&path)?;
-    }
-    if let Some(name) = &sources.preset {
-        let preset = Preset::find(name).ok_or_else(|| unknown_preset(name))?;
-        reader.yaml(
-            Layer::Preset,
-            &format!("preset {name}"),
-            preset.yaml.to_owned(),
-            0..preset.yaml.len(),
-        )?;
-    }
-    let file = match &target {
-        Some(target) => reader.file(target)?,
-        None => None,
-    };
-    // `-a` replaces the agent as a whole, so it comes first: `--set agent.…` is about the one it names.
-    let (agent, flags): (Vec<Node>, Vec<Node>) =
-        flags.read(&mut reader.map).into_iter().partition(|tree| tree.entry("agent").is_some());
-    reader.trees.extend(agent);
-    for item in &sources.sets {
-        match layers::read_set(&mut reader.map, item) {
-            Ok(tree) => reader.trees.push(tree),
-            Err(one) => reader.found.push(one),
-        }
-    }
-    reader.trees.extend(flags);
-    let settings = reader.join()?;
-
+    let (settings, file) = read_layers(sources, target.as_ref())?;
     let definition: Definition =
         de::from_node(&settings.root).map_err(|error| error.into_diagnostic(&settings.map))?;
     let mut found = layers::still_exclusive(&settings.map, &settings.root);
@@ -260,6 +233,42 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         // A missing agent or task always leaves a message; this only satisfies the types.
         _ => Err(Diagnostic::new("the definition is not complete").into()),
     }
+}
+
+/// All settings, and the parts of a RALPH.md if the definition is one.
+fn read_layers(
+    sources: &Sources,
+    target: Option<&Target>,
+) -> Result<(Settings, Option<RalphMd>), ConfigError> {
+    let mut reader = LayerReader::default();
+    if let Some(path) = sources.env.user_config() {
+        reader.user_config(&path)?;
+    }
+    if let Some(name) = &sources.preset {
+        let preset = Preset::find(name).ok_or_else(|| unknown_preset(name))?;
+        reader.yaml(
+            Layer::Preset,
+            &format!("preset {name}"),
+            preset.yaml.to_owned(),
+            0..preset.yaml.len(),
+        )?;
+    }
+    let file = match target {
+        Some(target) => reader.file(target)?,
+        None => None,
+    };
+    // `-a` replaces the agent as a whole, so it comes first: `--set agent.…` is about the one it names.
+    let (agent, flags): (Vec<Node>, Vec<Node>) =
+        sources.flags.read(&mut reader.map).into_iter().partition(|tree| tree.entry("agent").is_some());
+    reader.trees.extend(agent);
+    for item in &sources.sets {
+        match layers::read_set(&mut reader.map, item) {
+            Ok(tree) => reader.trees.push(tree),
+            Err(one) => reader.found.push(one),
+        }
+    }
+    reader.trees.extend(flags);
+    Ok((reader.join()?, file))
 }
 
 /// Collects layers, lowest first, and everything that is wrong with them.

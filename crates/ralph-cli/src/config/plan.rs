@@ -10,6 +10,7 @@ use super::commands;
 use super::definition::{Definition, EventLoop, FailureBackoff};
 use super::diagnostic::ConfigError;
 use super::hats::HatsPlace;
+use super::idle;
 use super::layers::{self, Flags};
 use super::memory;
 use super::proof;
@@ -56,11 +57,13 @@ impl Loaded {
             is_root,
         };
         let hats = hats.plan(definition, &self.task)?;
+        let idle = idle::plan(&self.settings, definition, &self.workspace, folder)?;
         let fallback_after = definition.fallback_after.0;
         let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
             source: self.file.clone(),
             commands,
+            idle,
             args,
             credit,
             fallback,

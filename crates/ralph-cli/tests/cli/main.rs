@@ -6,7 +6,6 @@ mod harness;
 mod agents;
 mod config;
 mod control;
-mod corpus;
 mod crash;
 mod demo;
 mod disk;

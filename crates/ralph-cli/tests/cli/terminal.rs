@@ -1,11 +1,13 @@
 //! ralph on a terminal.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use rustix::termios::tcgetattr;
 
 use crate::harness::*;
 
@@ -61,4 +63,47 @@ fn a_dumb_terminal_gets_plain_lines() {
     let world = World::new();
     let seen = on_a_terminal(&world, &[("TERM", "dumb")]);
     assert!(seen.contains("complete") && !seen.contains('\u{1b}'), "{seen:?}");
+}
+
+#[test]
+fn the_key_r_ends_a_wait_and_the_terminal_is_as_before() {
+    let world = World::new();
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal");
+    let name = ptsname(&master, Vec::new()).expect("its name");
+    let open = || -> OwnedFd {
+        rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal")
+    };
+    let terminal = open();
+    let before = tcgetattr(&terminal).expect("its modes").local_modes;
+    let agent = world.agent("say <!-- ralph:state idle -->");
+    // In a session of its own, with this as its terminal.
+    let mut command = world.command("setsid");
+    command.args(["--ctty", "--wait", RALPH, "run", "-p", "x", "-a", &agent, "-n", "2"]);
+    command.args(["--set", "idle.delay=1h"]).env("TERM", "xterm-256color");
+    command.stdin(open()).stdout(open()).stderr(open());
+    let mut child = command.spawn().expect("start");
+    drop(command);
+    let mut writer = File::from(master.try_clone().expect("a copy"));
+    let mut reader = File::from(master);
+    let seen = std::thread::spawn(move || {
+        let (mut seen, mut chunk) = (Vec::new(), [0; 4096]);
+        while let Ok(n @ 1..) = reader.read(&mut chunk) {
+            seen.extend_from_slice(&chunk[..n]);
+            if String::from_utf8_lossy(&seen).contains("limit reached") {
+                break;
+            }
+        }
+        String::from_utf8_lossy(&seen).into_owned()
+    });
+    world.wait_for("delay.started", 1);
+    writer.write_all(b"r").expect("a key");
+    assert_eq!(child.wait().expect("wait").code(), Some(3));
+    let seen = seen.join().expect("what was written");
+    assert!(seen.contains("next look in") && seen.contains("(r: go on now)"), "{seen:?}");
+    let events = world.events();
+    assert_eq!(events.of("wait.skipped").len(), 1);
+    assert_eq!(events.last("delay.ended")["early"], true);
+    assert_eq!(tcgetattr(&terminal).expect("its modes").local_modes, before);
+    world.verify();
 }

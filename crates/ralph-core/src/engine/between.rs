@@ -23,7 +23,7 @@ impl Turn<'_> {
     pub(super) fn decide(&mut self) {
         let steps: &[fn(&mut Self) -> Flow] = &[
             Self::publish_due,
-            Self::heed_blocked,
+            Self::heed_state,
             Self::prove,
             Self::heed_single_pass,
             Self::heed_failure,
@@ -49,12 +49,6 @@ impl Turn<'_> {
             }
             None => Flow::Next,
         }
-    }
-
-    fn heed_blocked(&mut self) -> Flow {
-        let last = self.state().unjudged.as_ref();
-        let why = last.and_then(|last| last.blocked.clone());
-        self.stop_if(why.map(|why| StopReason::new("blocked", StopKind::Blocked, why)))
     }
 
     fn heed_single_pass(&mut self) -> Flow {
@@ -149,6 +143,10 @@ impl Turn<'_> {
         if patience.outage {
             return Some((DelayReason::Outage, pace.outage_backoff.delay(patience.outages)));
         }
+        // What the agent says about the next wait takes the place of the pace.
+        if let Some((reason, wait)) = state.idle_wait() {
+            return Some((reason, wait)).filter(|_| !wait.is_zero());
+        }
         let last = state.unjudged.as_ref()?;
         if last.outcome.is_failure() {
             let backoff = pace.failure_backoff.delay(state.consecutive_failures);
@@ -179,10 +177,11 @@ impl Turn<'_> {
         let (epoch, until) = (waiting.epoch, waiting.until);
         if waiting.reason.is_service() && self.is_fallback_due() {
             // Enough waited: somebody else can work now.
-            self.emit(Event::DelayEnded { early: true });
+            self.end_wait(true);
             return self.decide();
         }
         self.start_timer(TimerSlot::Wait, epoch, When::At(until));
+        self.watch_for_work();
     }
 
     fn start_iteration(&mut self) {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::Turn;
 use crate::event::{
-    AgentExited, Event, Exit, InterruptCause, IterationFinished, IterationInterrupted, KillCause, LimitHit,
-    Outcome, RunResumed,
+    AgentExited, Event, Exit, InterruptCause, IterationFinished, IterationIdle, IterationInterrupted,
+    KillCause, LimitHit, Outcome, RunResumed,
 };
 use crate::failure::{Failure, FailureClass};
 use crate::guard::Guards;
+use crate::marker::AgentState;
 use crate::state::{Phase, Running};
 use crate::stop::{StopKind, StopReason};
 use crate::usage::Usage;
@@ -17,6 +18,7 @@ impl Turn<'_> {
     pub(super) fn agent_exited(&mut self, mut exited: AgentExited) {
         // Decisions stand on what the journal can hold: whole milliseconds, real sums of money.
         exited.duration = whole_millis(exited.duration);
+        exited.delay = exited.delay.map(whole_millis);
         exited.cost_usd = money(exited.cost_usd);
         let Some(killed) = self.state().running().map(|running| running.killed.clone()) else { return };
         self.emit(Event::AgentExited(Box::new(exited.clone())));
@@ -123,7 +125,7 @@ impl Turn<'_> {
         if claims_complete {
             self.emit(Event::CompletionClaimed { iteration });
         }
-        self.emit(Event::IterationFinished(IterationFinished {
+        let finished = IterationFinished {
             iteration,
             attempt: exited.attempt,
             outcome,
@@ -138,11 +140,19 @@ impl Turn<'_> {
             cost_usd,
             claims_complete,
             blocked,
+            state: exited.state.filter(|_| ok),
+            delay: exited.delay.filter(|_| ok),
             class: exited.failure.as_ref().filter(|_| !ok).map(|failure| failure.class),
             hat: self.wearing(),
             activation: self.activation(ok),
             publishes: self.staged_topics(ok),
-        }));
+        };
+        if finished.waits_as() == Some(AgentState::Idle) {
+            let idle = &self.state().idle;
+            let before = if idle.state == Some(AgentState::Idle) { idle.streak } else { 0 };
+            self.emit(Event::IterationIdle(IterationIdle { iteration, streak: before.saturating_add(1) }));
+        }
+        self.emit(Event::IterationFinished(finished));
         self.decide();
     }
 

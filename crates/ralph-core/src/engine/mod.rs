@@ -7,6 +7,7 @@
 mod between;
 mod draft;
 mod hats;
+mod idle;
 mod iteration;
 mod proof;
 #[cfg(test)]
@@ -16,8 +17,7 @@ use std::time::Duration;
 
 use crate::effect::{Effect, Step, When};
 use crate::event::{
-    AgentKilled, DelayReason, Event, KillCause, RunStarted, RunStopped, StopHow, StopRequest, TimerId,
-    TimerSlot,
+    AgentKilled, Event, KillCause, RunStarted, RunStopped, StopHow, StopRequest, TimerId, TimerSlot,
 };
 use crate::guard::{Asked, Guards, Scope};
 use crate::hat::Routes;
@@ -125,9 +125,12 @@ impl Turn<'_> {
             Command::AddGuidance(guidance) => {
                 self.emit(Event::GuidanceAdded(guidance));
                 // A person who speaks is not kept waiting.
-                if matches!(&self.state().phase, Phase::Waiting(w) if w.reason != DelayReason::Limit) {
-                    self.emit(Event::DelayEnded { early: true });
-                    self.decide();
+                self.end_wait_for_work();
+            }
+            Command::SkipWait => {
+                if self.can_end_wait() {
+                    self.emit(Event::WaitSkipped {});
+                    self.end_wait_for_work();
                 }
             }
         }
@@ -178,6 +181,7 @@ impl Turn<'_> {
                 self.emit(Event::GateFinished(e));
             }
             Report::GatesFinished(e) if self.is_checking(e.iteration.0, e.round) => self.gates_finished(e),
+            Report::WakeTriggered(e) => self.woken(e),
             Report::TimerFired(timer) => self.timer_fired(timer),
             Report::JournalFailed { message } => self.journal_failed(message),
             // About an attempt that is over: it changes nothing.
@@ -219,7 +223,7 @@ impl Turn<'_> {
             (Phase::Checking(_), StopHow::Terminate) => self.kill_gates(KillCause::Stop, EXIT_GRACE),
             (Phase::Checking(_), StopHow::Kill) => self.kill_gates(KillCause::Stop, Duration::ZERO),
             (Phase::Waiting(_), _) => {
-                self.emit(Event::DelayEnded { early: true });
+                self.end_wait(true);
                 self.decide();
             }
             (Phase::Ready | Phase::Paused, _) => self.decide(),
@@ -232,7 +236,7 @@ impl Turn<'_> {
         }
         self.emit(Event::PauseRequested {});
         if matches!(self.state().phase, Phase::Waiting(_)) {
-            self.emit(Event::DelayEnded { early: true });
+            self.end_wait(true);
             self.decide();
         }
     }
@@ -247,7 +251,7 @@ impl Turn<'_> {
             self.emit(Event::RunUnpaused {});
             self.decide();
         } else if waiting {
-            self.emit(Event::DelayEnded { early: true });
+            self.end_wait(true);
             self.decide();
         }
     }
@@ -265,7 +269,7 @@ impl Turn<'_> {
             }
             TimerSlot::Wait if waiting => {
                 self.emit(Event::TimerFired(timer));
-                self.emit(Event::DelayEnded { early: false });
+                self.end_wait(false);
                 self.decide();
             }
             TimerSlot::Guard(key) if running || checking || session => {
@@ -327,6 +331,10 @@ impl Turn<'_> {
     }
 
     fn stop(&mut self, reason: StopReason) {
+        // Every wait that began has an end.
+        if matches!(self.state().phase, Phase::Waiting(_)) {
+            self.end_wait(true);
+        }
         let state = self.state();
         let stopped = RunStopped {
             reason: reason.key.into_owned(),

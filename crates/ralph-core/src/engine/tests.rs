@@ -464,7 +464,7 @@ fn a_failed_journal_stops_every_phase_and_only_once() {
 
     let mut waiting = Run::new(slow_plan());
     waiting.later(1).exit(Exit::Code(0));
-    assert_eq!(waiting.send(fail()), ["journal.failed", "run.stopped"]);
+    assert_eq!(waiting.send(fail()), ["journal.failed", "delay.ended", "run.stopped"]);
 
     let mut paused = Run::new(plan());
     paused.send(Command::PauseRun);

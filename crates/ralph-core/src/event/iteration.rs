@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::FailureClass;
 use crate::hat::Topic;
 use crate::ids::IterationNumber;
+use crate::marker::AgentState;
 use crate::time::millis;
 use crate::usage::Usage;
 
@@ -63,6 +64,12 @@ pub struct IterationFinished {
     /// Why the agent can not go on, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// What the agent says it is doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<AgentState>,
+    /// How long the agent wants the next iteration to wait.
+    #[serde(rename = "delay_ms", default, skip_serializing_if = "Option::is_none", with = "millis::option")]
+    pub delay: Option<Duration>,
     /// What the failure is, where the agent's output tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<FailureClass>,
@@ -91,6 +98,8 @@ impl IterationFinished {
             cost_usd: None,
             claims_complete: false,
             blocked: None,
+            state: None,
+            delay: None,
             class: None,
             hat: None,
             activation: None,
@@ -137,4 +146,12 @@ pub enum InterruptCause {
     Outage,
     /// The agent needs a person: sign-in, billing, model.
     Person,
+}
+
+/// The agent had nothing to do. Stands before the `iteration.finished` that it explains.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationIdle {
+    pub iteration: IterationNumber,
+    /// How many in a row, this one included.
+    pub streak: u32,
 }

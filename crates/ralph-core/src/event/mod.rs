@@ -75,6 +75,10 @@ pub enum Event {
     GateFinished(GateFinished),
     #[serde(rename = "gates.finished")]
     GatesFinished(GatesFinished),
+    #[serde(rename = "wait.skipped")]
+    WaitSkipped {},
+    #[serde(rename = "wake.triggered")]
+    WakeTriggered(WakeTriggered),
     #[serde(rename = "timer.fired")]
     TimerFired(TimerId),
     #[serde(rename = "journal.failed")]
@@ -87,6 +91,8 @@ pub enum Event {
     GuidanceDelivered { iteration: IterationNumber, count: u32 },
     #[serde(rename = "agent.killed")]
     AgentKilled(AgentKilled),
+    #[serde(rename = "iteration.idle")]
+    IterationIdle(IterationIdle),
     #[serde(rename = "iteration.finished")]
     IterationFinished(IterationFinished),
     #[serde(rename = "iteration.interrupted")]
@@ -149,11 +155,14 @@ impl Event {
             Event::GateStarted(e) => Report::GateStarted(e.clone()).into(),
             Event::GateFinished(e) => Report::GateFinished(e.clone()).into(),
             Event::GatesFinished(e) => Report::GatesFinished(e.clone()).into(),
+            Event::WaitSkipped {} => Command::SkipWait.into(),
+            Event::WakeTriggered(e) => Report::WakeTriggered(e.clone()).into(),
             Event::TimerFired(e) => Report::TimerFired(e.clone()).into(),
             Event::JournalFailed { message } => Report::JournalFailed { message: message.clone() }.into(),
             Event::IterationStarted(_)
             | Event::GuidanceDelivered { .. }
             | Event::AgentKilled(_)
+            | Event::IterationIdle(_)
             | Event::IterationFinished(_)
             | Event::IterationInterrupted(_)
             | Event::LimitHit(_)
@@ -224,11 +233,14 @@ impl Event {
             Event::GateStarted(_) => ("gate.started", Input),
             Event::GateFinished(_) => ("gate.finished", Input),
             Event::GatesFinished(_) => ("gates.finished", Input),
+            Event::WaitSkipped {} => ("wait.skipped", Input),
+            Event::WakeTriggered(_) => ("wake.triggered", Input),
             Event::TimerFired(_) => ("timer.fired", Input),
             Event::JournalFailed { .. } => ("journal.failed", Input),
             Event::IterationStarted(_) => ("iteration.started", Decision),
             Event::GuidanceDelivered { .. } => ("guidance.delivered", Decision),
             Event::AgentKilled(_) => ("agent.killed", Decision),
+            Event::IterationIdle(_) => ("iteration.idle", Decision),
             Event::IterationFinished(_) => ("iteration.finished", Decision),
             Event::IterationInterrupted(_) => ("iteration.interrupted", Decision),
             Event::LimitHit(_) => ("limit.hit", Decision),

@@ -54,11 +54,48 @@ pub enum DelayReason {
     Limit,
     /// Until the agent's service may work again.
     Outage,
+    /// The agent says that there is nothing to do.
+    Idle,
+    /// Until somebody has looked at the agent's work.
+    #[serde(rename = "waiting_for_review")]
+    Review,
+    /// Until what blocks the agent is gone.
+    Blocked,
+    /// Until a person has answered.
+    Question,
+    /// As long as the agent asked for.
+    Agent,
 }
 
 impl DelayReason {
+    /// Whether the run waits because there is nothing for the agent to do.
+    pub fn is_idle(self) -> bool {
+        matches!(self, DelayReason::Idle | DelayReason::Review | DelayReason::Blocked)
+    }
+
+    /// Whether the wait is over as soon as there is work.
+    pub fn can_wake(self) -> bool {
+        self.is_idle() || matches!(self, DelayReason::Question | DelayReason::Agent)
+    }
+
     /// Whether the agent's service keeps the run waiting.
     pub fn is_service(self) -> bool {
         matches!(self, DelayReason::Limit | DelayReason::Outage)
     }
+}
+
+/// There is work: a file has changed, or the command says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WakeTriggered {
+    /// Of the wait that is meant, like a timer's.
+    pub epoch: u64,
+    #[serde(flatten)]
+    pub by: WakeCause,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum WakeCause {
+    File { path: String },
+    Command,
 }

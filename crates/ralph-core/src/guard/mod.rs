@@ -4,6 +4,7 @@
 
 mod consecutive_failures;
 mod max_cost;
+mod max_idle;
 mod max_iterations;
 mod max_runtime;
 mod max_tokens;
@@ -24,6 +25,7 @@ pub const GUARDS: &[GuardDef] = &[
     max_wall_time::DEF,
     max_cost::DEF,
     max_tokens::DEF,
+    max_idle::DEF,
     stop_on_error::DEF,
     rejected_completions::DEF,
     consecutive_failures::DEF,
@@ -53,6 +55,10 @@ pub enum Asked {
 
 pub trait Guard: Send {
     fn reading(&self, state: &RunState, now: Timestamp) -> Reading;
+
+    fn is_spent(&self, state: &RunState, now: Timestamp) -> bool {
+        self.reading(state, now).is_spent()
+    }
 
     /// The sentence of the stop.
     fn message(&self, state: &RunState) -> String;
@@ -125,7 +131,7 @@ impl Guards {
         self.0
             .iter()
             .filter(|(def, _)| def.asked.contains(&asked))
-            .find(|(_, guard)| guard.reading(state, now).is_spent())
+            .find(|(_, guard)| guard.is_spent(state, now))
             .map(|(def, guard)| StopReason::new(def.key, def.kind, guard.message(state)))
     }
 

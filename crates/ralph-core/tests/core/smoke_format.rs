@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use ralph_core::duration;
 use ralph_core::event::{
-    DelayReason, Event, Exit, Guidance, InterruptCause, KillCause, Outcome, StopHow, StopRequest,
+    DelayReason, Event, Exit, Guidance, InterruptCause, KillCause, Outcome, StopHow, StopRequest, WakeCause,
+    WakeTriggered,
 };
 use ralph_core::failure::{Failure, FailureClass};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::plan::{AgentPlan, Backoff, GatePlan, GateWhen, Limits, Pace, Plan, Proof, SignalPlan, Task};
+use ralph_core::plan::{
+    AgentPlan, Backoff, GatePlan, GateWhen, IdlePlan, Limits, Pace, Plan, Proof, Reaction, SignalPlan, Task,
+    WaitPlan, WakePlan,
+};
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
 use serde::Deserialize;
@@ -54,6 +58,22 @@ pub struct Settings {
     /// Gates that are asked after every iteration, required as well.
     pub iteration_gates: Vec<String>,
     pub max_rejected_completions: Option<u32>,
+    pub idle: Option<Waits>,
+    /// `stop`, `ask` or `wait`.
+    pub on_blocked: Option<String>,
+    pub on_review: Option<String>,
+    /// Something may bring work.
+    pub wake: bool,
+}
+
+/// What is not given is as in the definition of a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waits {
+    pub delay: Option<String>,
+    pub backoff: Option<f64>,
+    pub max_delay: Option<String>,
+    pub max: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -147,6 +167,7 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
             completion_promise: settings.completion_promise.clone(),
             ..SignalPlan::default()
         },
+        idle: idle(settings)?,
         once: settings.once,
         proof: proof(settings),
         ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
@@ -181,6 +202,33 @@ fn limits(settings: &Settings) -> Result<Limits, String> {
         max_attempts: limits.max_attempts,
         max_wait: optional(&settings.max_wait)?.unwrap_or(limits.max_wait),
         max_outages: settings.max_outages.unwrap_or(limits.max_outages),
+    })
+}
+
+fn idle(settings: &Settings) -> Result<IdlePlan, String> {
+    let wait = |waits: &Waits| {
+        let secs = Duration::from_secs;
+        let initial = optional(&waits.delay)?.unwrap_or(secs(30));
+        let max = optional(&waits.max_delay)?.unwrap_or(secs(300));
+        let backoff = Backoff { initial, factor: waits.backoff.unwrap_or(2.0), max };
+        Ok::<_, String>(WaitPlan { backoff, max: optional(&waits.max)? })
+    };
+    let reaction = |text: &Option<String>, default: Reaction| {
+        Ok(match text.as_deref() {
+            None => default,
+            Some("stop") => Reaction::Stop,
+            Some("ask") => Reaction::Ask,
+            Some("wait") => Reaction::patient(),
+            Some(other) => return Err(format!("`{other}` is no reaction")),
+        })
+    };
+    let default = IdlePlan::default();
+    let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
+    Ok(IdlePlan {
+        wait: settings.idle.as_ref().map(wait).transpose()?,
+        on_blocked: reaction(&settings.on_blocked, default.on_blocked)?,
+        on_review: reaction(&settings.on_review, default.on_review)?,
+        wake: settings.wake.then_some(wake),
     })
 }
 
@@ -233,6 +281,8 @@ pub fn person(what: &str) -> Result<Input, String> {
         "pause" => Command::PauseRun.into(),
         "unpause now" => Command::UnpauseRun { now: true }.into(),
         "unpause" => Command::UnpauseRun { now: false }.into(),
+        "skip" => Command::SkipWait.into(),
+        "work" => Report::WakeTriggered(WakeTriggered { epoch: 0, by: WakeCause::Command }).into(),
         "disk full" => Report::JournalFailed { message: "no space left".into() }.into(),
         text => match text.strip_prefix("say ") {
             Some(text) => Command::AddGuidance(Guidance { text: text.into() }).into(),
@@ -267,6 +317,11 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
                 DelayReason::Failure => "failure",
                 DelayReason::Limit => "limit",
                 DelayReason::Outage => "outage",
+                DelayReason::Idle => "idle",
+                DelayReason::Review => "review",
+                DelayReason::Blocked => "blocked",
+                DelayReason::Question => "question",
+                DelayReason::Agent => "agent",
             };
             format!("{name} {reason} {}", duration::format(e.wait))
         }
@@ -277,6 +332,7 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
             format!("{name} {}", names.join(","))
         }
         Event::DelayEnded { early: true } => format!("{name} early"),
+        Event::IterationIdle(e) => format!("{name} {} {}", e.iteration, e.streak),
         Event::RunStopped(e) => format!("{name} {}", e.reason),
         _ => name.to_owned(),
     }

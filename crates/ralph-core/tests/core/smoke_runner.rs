@@ -12,7 +12,7 @@ use ralph_core::effect::{Effect, RunGates, SpawnAgent, Step, When};
 use ralph_core::engine::Engine;
 use ralph_core::event::{
     AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, GateFinished, GateStarted,
-    GatesFinished, RunStarted, RunStopped, TreeSeen, UsageUpdated,
+    GatesFinished, RunStarted, RunStopped, TreeSeen, UsageUpdated, WakeTriggered,
 };
 use ralph_core::failure::FailureClass;
 use ralph_core::ids::{IterationNumber, RunId, Seq};
@@ -118,6 +118,8 @@ struct Runner {
     gates: Gates,
     /// The round that is at work, and since when.
     round: Option<(IterationNumber, u32, Timestamp)>,
+    /// The wait that work would end.
+    wake: Option<u64>,
     records: Vec<(Timestamp, Event)>,
 }
 
@@ -144,8 +146,9 @@ impl Runner {
         let expected = header.decisions.clone().into();
         let (queue, records) = (Vec::new(), Vec::new());
         let (gates, round) = (Gates::default(), None);
+        let (agent, wake) = (None, None);
         let mut runner =
-            Self { engine, start: now, now, attempts, expected, queue, agent: None, gates, round, records };
+            Self { engine, start: now, now, attempts, expected, queue, agent, wake, gates, round, records };
         runner.take(step)?;
         Ok(runner)
     }
@@ -155,6 +158,7 @@ impl Runner {
             let next = (0..self.queue.len()).min_by_key(|i| self.queue[*i].0).ok_or("the run stalls")?;
             let (at, input) = self.queue.remove(next);
             self.now = self.now.max(at);
+            let input = self.meant(input);
             if let Input::Report(Report::AgentExited(_) | Report::JournalFailed { .. }) = input {
                 self.agent = None;
                 self.queue.retain(|(_, i)| !is_of_agent(i));
@@ -166,6 +170,17 @@ impl Runner {
             (Some(missing), _) => Err(format!("the run ended before `{missing}`")),
             (None, 0) => Ok(()),
             (None, left) => Err(format!("the run ended with {left} attempts to go")),
+        }
+    }
+
+    /// Work that is brought ends the wait there is.
+    fn meant(&self, input: Input) -> Input {
+        match input {
+            Input::Report(Report::WakeTriggered(woken)) => {
+                let epoch = self.wake.unwrap_or(0);
+                Report::WakeTriggered(WakeTriggered { epoch, ..woken }).into()
+            }
+            other => other,
         }
     }
 
@@ -194,6 +209,9 @@ impl Runner {
                 Effect::SaveMemory(_) => {}
                 Effect::RunGates(work) => self.run_gates(&work),
                 Effect::KillGates { grace } => self.kill_gates(grace),
+                // What a person brings comes from the fixture.
+                Effect::StartWake { epoch, .. } => self.wake = Some(epoch),
+                Effect::StopWake => self.wake = None,
                 Effect::StartTimer { timer, when } => {
                     let due = match when {
                         When::After(after) => self.now.plus(after),
@@ -330,7 +348,7 @@ impl Runner {
         if !self.gates.hanging {
             let moved = if round <= self.gates.moving_rounds { vec!["build.log".to_owned()] } else { vec![] };
             let tree = Some(TreeSeen { hash: "abc".into(), commit: None });
-            let finished = GatesFinished { iteration, round, duration: second, tree, moved, unseen: None };
+            let finished = GatesFinished { iteration, round, duration: second, tree, moved };
             self.push(self.now.plus(second), Report::GatesFinished(finished));
         }
     }
@@ -341,10 +359,7 @@ impl Runner {
         self.queue
             .retain(|(_, i)| !matches!(i, Input::Report(Report::GateFinished(_) | Report::GatesFinished(_))));
         let (duration, tree, moved) = (end.since(since), None, Vec::new());
-        self.push(
-            end,
-            Report::GatesFinished(GatesFinished { iteration, round, duration, tree, moved, unseen: None }),
-        );
+        self.push(end, Report::GatesFinished(GatesFinished { iteration, round, duration, tree, moved }));
     }
 
     fn push(&mut self, at: Timestamp, report: Report) {
@@ -385,7 +400,10 @@ impl Runner {
 
 fn is_of_agent(input: &Input) -> bool {
     match input {
-        Input::Command(_) | Input::Report(Report::TimerFired(_) | Report::JournalFailed { .. }) => false,
+        Input::Command(_)
+        | Input::Report(Report::TimerFired(_) | Report::WakeTriggered(_) | Report::JournalFailed { .. }) => {
+            false
+        }
         Input::Report(_) => true,
     }
 }

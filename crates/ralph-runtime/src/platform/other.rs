@@ -2,8 +2,8 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use ralph_core::time::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,6 +20,37 @@ impl FileChanges {
         std::thread::sleep(at_most.min(Duration::from_millis(100)));
         Ok(())
     }
+}
+
+/// Without change notices files are looked at again twice a second.
+pub struct PathChanges {
+    paths: Vec<(PathBuf, Option<SystemTime>)>,
+}
+
+impl PathChanges {
+    pub fn watch(paths: Vec<PathBuf>) -> io::Result<Self> {
+        let paths = paths.into_iter().map(|path| (path.clone(), written(&path))).collect();
+        Ok(Self { paths })
+    }
+
+    pub fn wait(&mut self, ended: &impl AsFd) -> io::Result<Option<PathBuf>> {
+        loop {
+            let timeout = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+            let mut fds = [PollFd::new(ended, PollFlags::IN)];
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+            if let Some((path, _)) = self.paths.iter().find(|(path, before)| written(path) != *before) {
+                return Ok(Some(path.clone()));
+            }
+        }
+    }
+}
+
+fn written(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|found| found.modified()).ok()
 }
 
 /// The weaker alarm: after a suspended machine wakes it may be up to thirty seconds late.

@@ -33,7 +33,7 @@ fn explain_a_stop_by_a_guard() {
       max_wall_time              47s of 7d  [          ]   0%
       max_cost              $0.12 of $5.00  [          ]   2%
     * consecutive_failures          2 of 2  [##########] 100%  ended the run
-      off: max_tokens, stop_on_error, rejected_completions
+      off: max_tokens, max_idle, stop_on_error, rejected_completions
 
     evidence: these records of the journal
        7  10:00:44  iteration.finished    #2 failed 3s: exit code 7
@@ -58,7 +58,7 @@ fn explain_a_kill_at_the_deadline_by_what_ordered_it() {
     * max_runtime           4h of 4h  [##########] 100%  ended the run
       max_wall_time         4h of 7d  [          ]   2%
       consecutive_failures    0 of 5  [          ]   0%
-      off: max_cost, max_tokens, stop_on_error, rejected_completions
+      off: max_cost, max_tokens, max_idle, stop_on_error, rejected_completions
 
     evidence: these records of the journal
       3  14:00:00  timer.fired           the limit of runtime is reached
@@ -83,7 +83,7 @@ fn explain_a_stop_by_what_the_agent_said() {
       max_runtime           4s of 4h  [          ]   0%
       max_wall_time         5s of 7d  [          ]   0%
       consecutive_failures    0 of 5  [          ]   0%
-      off: max_cost, max_tokens, stop_on_error, rejected_completions
+      off: max_cost, max_tokens, max_idle, stop_on_error, rejected_completions
       none of them ended the run; the reason was: complete
 
     claims of completion
@@ -120,7 +120,10 @@ fn explain_as_json_names_the_guard_and_the_records() {
     let ended: Vec<_> = guards.iter().filter(|g| g["ended_the_run"] == true).map(|g| &g["key"]).collect();
     assert_eq!(ended, ["consecutive_failures"]);
     assert_eq!(json["stopped"]["reason"], "consecutive_failures");
-    assert_eq!(json["off"], serde_json::json!(["max_tokens", "stop_on_error", "rejected_completions"]));
+    assert_eq!(
+        json["off"],
+        serde_json::json!(["max_tokens", "max_idle", "stop_on_error", "rejected_completions"])
+    );
     let types: Vec<_> = json["evidence"].as_array().unwrap().iter().map(|r| &r["type"]).collect();
     assert_eq!(types, ["iteration.finished", "agent.exited", "iteration.finished", "run.stopped"]);
     assert_eq!(json["evidence"][3]["seq"], script.records.len() as u64);

@@ -31,7 +31,7 @@ pub fn plan() -> Plan {
 }
 
 pub struct Script {
-    engine: Engine,
+    pub engine: Engine,
     pub now: Timestamp,
     pub records: Vec<Record>,
     timers: Vec<TimerId>,

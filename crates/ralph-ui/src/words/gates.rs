@@ -76,9 +76,7 @@ fn gates_finished(ran: &GatesFinished) -> String {
         true => String::new(),
         false => format!(", meanwhile changed: {}", foreign(&ran.moved.join(", "))),
     };
-    let unseen =
-        ran.unseen.as_ref().map(|why| format!(", tree not seen: {}", foreign(why))).unwrap_or_default();
-    format!("after {}{tree}{moved}{unseen}", duration(ran.duration))
+    format!("after {}{tree}{moved}", duration(ran.duration))
 }
 
 fn accepted(claim: &CompletionAccepted) -> String {

@@ -4,6 +4,7 @@ mod arguments;
 mod body;
 mod commands;
 mod file;
+mod idle;
 mod looping;
 mod process;
 

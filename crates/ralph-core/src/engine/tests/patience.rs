@@ -1,7 +1,7 @@
 //! Limits, outages and fallbacks: their edges, and what a crash or a person does in the middle of them.
 
 use super::*;
-use crate::event::{AgentRetrying, DelayStarted, LimitHit, ToolCalled};
+use crate::event::{AgentRetrying, DelayReason, DelayStarted, LimitHit, ToolCalled};
 use crate::failure::{Failure, FailureClass};
 
 const MINUTE: Duration = Duration::from_secs(60);

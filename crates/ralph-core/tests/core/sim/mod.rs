@@ -5,6 +5,7 @@
 //! `cargo run --release -p ralph-core --example sim -- --seed <seed>`, which prints every record and crash.
 
 mod disk;
+mod idle;
 mod model;
 mod patience;
 pub mod plans;

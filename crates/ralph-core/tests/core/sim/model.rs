@@ -1,6 +1,8 @@
 //! What a journal must mean, written a second time: every synced record is checked against the rules as the definition
 //! states them, and the counters are counted again.
 
+mod stopping;
+
 use std::time::Duration;
 
 use ralph_core::event::{
@@ -10,10 +12,11 @@ use ralph_core::event::{
 };
 use ralph_core::plan::{Limits, Pace};
 use ralph_core::state::{Phase, RunState};
-use ralph_core::stop::{Interrupt, StopKind};
+use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use super::idle::Idle;
 use super::patience::{Cure, Patience, backoff, close};
 
 pub type Check = Result<(), String>;
@@ -41,6 +44,7 @@ pub struct Model {
     cost: Option<f64>,
     usage: Usage,
     pub patience: Patience,
+    idle: Idle,
     pub running: Option<Attempt>,
     waiting: Option<(DelayReason, Timestamp)>,
     paused: bool,
@@ -91,6 +95,7 @@ impl Model {
             cost: None,
             usage: Usage::default(),
             patience: Patience::new(1 + started.plan.fallback.len()),
+            idle: Idle::new(&started.plan.idle),
             running: None,
             waiting: None,
             paused: false,
@@ -160,6 +165,10 @@ impl Model {
                     self.must_stop = Some(key.clone());
                 }
             }
+            Event::WaitSkipped {} | Event::WakeTriggered(_) => {
+                ensure!(self.waiting.is_some(), "the end of no wait is asked for");
+                self.must_follow = Some("delay.ended");
+            }
             Event::JournalFailed { .. } => self.must_stop = Some("journal_error".into()),
             other => return Err(format!("{} is no input that may come here", other.name())),
         }
@@ -188,6 +197,11 @@ impl Model {
                 self.may_go_on(at)?;
                 ensure!(self.wait_due(at).is_none(), "switched without the wait that was due");
                 self.patience.switched(at, switched, &self.pace)?;
+            }
+            Event::IterationIdle(idle) => {
+                let exited = self.running.as_ref().and_then(|running| running.exited.as_ref());
+                self.idle.announced(idle, exited)?;
+                self.must_follow = Some("iteration.finished");
             }
             Event::IterationFinished(finished) => self.iteration_finished(at, finished)?,
             Event::IterationInterrupted(interrupted) => self.interrupted(at, interrupted)?,
@@ -264,6 +278,7 @@ impl Model {
             // A person wants it to go on.
             self.last = None;
             self.patience.forget();
+            self.idle.forget();
         }
         if self.paused {
             (self.last, self.paused) = (None, false);
@@ -290,6 +305,7 @@ impl Model {
         self.attempts = attempt;
         self.last = None;
         self.patience.forget();
+        self.idle.unanswered = false;
         self.running = Some(Attempt {
             iteration: iteration.0,
             attempt,
@@ -327,7 +343,10 @@ impl Model {
         ensure!(f.iteration.0 > self.finished, "iteration {} is finished twice", f.iteration);
         ensure!(f.iteration.0 == self.finished + 1, "iteration {} is skipped", self.finished + 1);
         ensure!(f.attempt == self.attempts, "attempt {} finished, not {}", self.attempts, f.attempt);
-        match self.running.take() {
+        let running = self.running.take();
+        let exited = running.as_ref().and_then(|running| running.exited.clone());
+        self.idle.finished(f, exited.as_ref(), self.previous)?;
+        match running {
             None => {
                 ensure!(self.crashes >= self.limits.max_attempts, "finished without an agent");
                 ensure!(f.outcome == Outcome::Failed, "given up is a failure");
@@ -429,6 +448,7 @@ impl Model {
         ensure!(delay.until == at.plus(delay.wait), "a wait to another time");
         self.last = None;
         self.waiting = Some((reason, delay.until));
+        self.idle.delay_started(reason, delay.wait, at);
         self.patience.waits(reason, delay.wait, &self.pace);
         if self.patience.ends_at_once(reason, &self.pace) {
             self.must_follow = Some("delay.ended");
@@ -438,10 +458,14 @@ impl Model {
 
     fn delay_ended(&mut self, at: Timestamp, early: bool) -> Check {
         let (reason, until) = self.waiting.take().ok_or("the end of no wait")?;
+        self.idle.delay_ended(at, early);
         if early {
             let asked = match self.previous {
                 "stop.requested" | "pause.requested" | "unpause.requested" => true,
-                "guidance.added" => reason != DelayReason::Limit,
+                // A limit or a full disk ends the run, and the wait with it.
+                "timer.fired" | "journal.failed" => self.must_stop.is_some(),
+                "guidance.added" | "wait.skipped" => reason != DelayReason::Limit,
+                "wake.triggered" => reason.can_wake(),
                 "delay.started" | "run.resumed" => self.patience.ends_at_once(reason, &self.pace),
                 _ => false,
             };
@@ -458,6 +482,9 @@ impl Model {
             return Some(due);
         }
         let last = self.last.as_ref()?;
+        if let Some((reason, wait)) = self.idle.wait_due(last, &self.limits) {
+            return Some((reason, wait)).filter(|_| !wait.is_zero());
+        }
         let delay = self.pace.delay;
         let failed = last.outcome.is_failure();
         let after = if failed { backoff(&self.pace.failure_backoff, self.streak) } else { Duration::ZERO };
@@ -466,86 +493,6 @@ impl Model {
             (false, false) => Some((DelayReason::Delay, delay)),
             (false, true) => None,
         }
-    }
-
-    /// The limits that are used up.
-    fn spent(&self, at: Timestamp) -> Vec<&'static str> {
-        let l = &self.limits;
-        let running = self.running.as_ref();
-        let runtime = self.runtime + running.map_or(Duration::ZERO, |r| at.since(r.started));
-        let wall = self.wall_before + at.since(self.session);
-        let cost = self.cost.unwrap_or(0.0) + running.and_then(|r| r.cost).unwrap_or(0.0);
-        let tokens = tokens(&self.usage) + running.map_or(0, |r| tokens(&r.usage));
-        let mut spent = Vec::new();
-        for (key, is_spent) in [
-            ("max_iterations", l.max_iterations.is_some_and(|max| self.finished >= max)),
-            ("max_runtime", l.max_runtime.is_some_and(|max| runtime >= max)),
-            ("max_wall_time", wall >= l.max_wall_time),
-            ("max_cost", l.max_cost_usd.is_some_and(|max| cost >= max)),
-            ("max_tokens", l.max_tokens.is_some_and(|max| tokens >= max)),
-        ] {
-            if is_spent {
-                spent.push(key);
-            }
-        }
-        spent
-    }
-
-    /// The reason for which the run has to stop now, if there is one.
-    fn reason(&self, at: Timestamp) -> Option<String> {
-        if self.must_stop.is_some() {
-            return self.must_stop.clone();
-        }
-        let last = self.last.as_ref();
-        let failed = last.is_some_and(|last| last.outcome.is_failure());
-        let reasons = [
-            ("blocked", last.is_some_and(|last| last.blocked.is_some())),
-            ("complete", last.is_some_and(|last| last.claims_complete)),
-            ("once", last.is_some() && self.once),
-            ("stop_on_error", failed && self.limits.stop_on_error),
-            ("consecutive_failures", failed && self.streak >= self.limits.max_consecutive_failures),
-            ("interrupted", self.stop_request.is_some()),
-        ];
-        let first = reasons.iter().find(|(_, holds)| *holds).map(|(key, _)| *key);
-        first.or_else(|| self.spent(at).first().copied()).map(str::to_owned)
-    }
-
-    fn may_go_on(&self, at: Timestamp) -> Check {
-        match self.reason(at) {
-            Some(reason) => Err(format!("goes on although it has to stop: {reason}")),
-            None => Ok(()),
-        }
-    }
-
-    fn run_stopped(&mut self, at: Timestamp, s: &RunStopped) -> Check {
-        let reason = self.reason(at);
-        ensure!(reason.as_ref() == Some(&s.reason), "stops for {} instead of {reason:?}", s.reason);
-        ensure!(self.running.is_none(), "stops with an iteration open");
-        let failed = self.last.as_ref().is_some_and(|last| last.outcome.is_failure());
-        let (kind, code) = match s.reason.as_str() {
-            "complete" => (StopKind::Done, 0),
-            "once" if !failed => (StopKind::Done, 0),
-            "once" | "stop_on_error" | "consecutive_failures" | "error" | "journal_error" => {
-                (StopKind::Failed, 1)
-            }
-            "blocked" | "agent_missing" | "usage_limit" | "sign_in" | "billing" | "model_not_found" => {
-                (StopKind::Blocked, 4)
-            }
-            "interrupted" => match self.stop_request {
-                Some(Interrupt::Term) => (StopKind::Interrupted, 143),
-                Some(Interrupt::Hup) => (StopKind::Interrupted, 129),
-                _ => (StopKind::Interrupted, 130),
-            },
-            _ => (StopKind::Limit, 3),
-        };
-        ensure!((s.kind, s.exit_code) == (kind, code), "{} is {:?}, {}", s.reason, s.kind, s.exit_code);
-        ensure!(
-            (s.iterations, s.cost_usd, s.duration) == (self.finished, self.cost, self.runtime),
-            "the closing totals are wrong"
-        );
-        self.waiting = None;
-        self.stopped = Some(s.clone());
-        Ok(())
     }
 
     fn spend(&mut self, duration: Duration, cost: Option<f64>, usage: &Usage) {
@@ -571,6 +518,7 @@ impl Model {
         ensure!(s.runtime == self.runtime, "runtime {:?} instead of {:?}", s.runtime, self.runtime);
         ensure!(s.usage == self.usage, "usage {:?} instead of {:?}", s.usage, self.usage);
         self.patience.agrees(s)?;
+        self.idle.agrees(s)?;
         ensure!(s.cost_usd == self.cost, "cost {:?} instead of {:?}", s.cost_usd, self.cost);
         ensure!(s.guidance == self.guidance, "guidance {:?} instead of {:?}", s.guidance, self.guidance);
         ensure!(

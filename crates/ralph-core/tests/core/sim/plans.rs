@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
-use ralph_core::plan::{AgentPlan, Backoff, Limits, Pace, Plan, Task};
+use ralph_core::plan::{
+    AgentPlan, Backoff, IdlePlan, Limits, Pace, Plan, Reaction, Task, WaitPlan, WakePlan,
+};
 
 use super::rng::Rng;
 
@@ -62,6 +64,28 @@ fn backoff(rng: &mut Rng, initial: u64, max: u64) -> Backoff {
     Backoff { initial: millis(rng, 0, initial), factor: 1.0 + rng.fraction() * 2.0, max: millis(rng, 0, max) }
 }
 
+fn wait(rng: &mut Rng) -> WaitPlan {
+    WaitPlan { backoff: backoff(rng, 2_000, 8_000), max: maybe(rng, 2, |rng| millis(rng, 1, 5_000)) }
+}
+
+fn reaction(rng: &mut Rng) -> Reaction {
+    match rng.below(3) {
+        0 => Reaction::Stop,
+        1 => Reaction::Ask,
+        _ => Reaction::Wait(wait(rng)),
+    }
+}
+
+fn idle(rng: &mut Rng) -> IdlePlan {
+    let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
+    IdlePlan {
+        wait: (!rng.one_in(3)).then(|| wait(rng)),
+        on_blocked: if rng.one_in(2) { Reaction::Stop } else { reaction(rng) },
+        on_review: reaction(rng),
+        wake: rng.one_in(2).then_some(wake),
+    }
+}
+
 fn agent(n: u64) -> AgentPlan {
     AgentPlan { name: format!("agent{n}"), ..AgentPlan::command("agent") }
 }
@@ -81,6 +105,7 @@ pub fn started(rng: &mut Rng) -> RunStarted {
         fallback,
         limits: limits(rng),
         pace,
+        idle: idle(rng),
         once: rng.one_in(12),
         ..Plan::new("sim", "/w", Task::Text("t".into()), first)
     };

@@ -2,7 +2,9 @@
 
 use ralph_core::effect::Effect;
 use ralph_core::engine::Engine;
-use ralph_core::event::{Event, Guidance, InterruptCause, Outcome, RunStarted, StopHow, StopRequest};
+use ralph_core::event::{
+    DelayReason, Event, Guidance, InterruptCause, Outcome, RunStarted, StopHow, StopRequest,
+};
 use ralph_core::failure::FailureClass;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::record::Record;
@@ -210,6 +212,7 @@ impl<'a> Sim<'a> {
         let by = self.rng.pick(&[Interrupt::Int, Interrupt::Term, Interrupt::Hup]);
         match self.rng.below(8) {
             0 => Command::StopRun(StopRequest { how, by }),
+            5 => Command::SkipWait,
             1 | 2 if !paused => Command::PauseRun,
             1..=4 => Command::UnpauseRun { now: self.rng.one_in(2) },
             _ => Command::AddGuidance(Guidance { text: format!("hint {}", self.persons_left) }),
@@ -286,6 +289,10 @@ impl<'a> Sim<'a> {
             Event::IterationInterrupted(i) if i.why == InterruptCause::Outage => Some("outages"),
             Event::IterationFinished(f) if f.class == Some(FailureClass::Outage) => Some("outages too many"),
             Event::IterationFinished(f) if f.outcome == Outcome::Hung => Some("hung agents"),
+            Event::DelayStarted(delay) if delay.reason.is_idle() => Some("idle waits"),
+            Event::DelayStarted(delay) if delay.reason == DelayReason::Question => Some("questions"),
+            Event::DelayStarted(delay) if delay.reason == DelayReason::Agent => Some("waits the agent chose"),
+            Event::WakeTriggered(_) => Some("wakes"),
             Event::AgentSwitched(switched) if switched.to == 0 => Some("returns to the first agent"),
             Event::AgentSwitched(_) => Some("switches to a fallback"),
             _ => None,
@@ -333,6 +340,14 @@ impl<'a> Sim<'a> {
             }
             Effect::SaveMemory(_) => Ok(()),
             Effect::RunGates(_) | Effect::KillGates { .. } => Err("the plan has no gates".into()),
+            Effect::StartWake { epoch, .. } => {
+                self.world.start_wake(self.now, epoch, &mut self.rng);
+                Ok(())
+            }
+            Effect::StopWake => {
+                self.world.stop_wake(&mut self.rng);
+                Ok(())
+            }
             Effect::StartTimer { timer, when } => {
                 self.world.start_timer(self.now, timer, when, &mut self.rng);
                 Ok(())

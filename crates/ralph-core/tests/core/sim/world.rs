@@ -6,16 +6,27 @@ use ralph_core::effect::{SpawnAgent, When};
 use ralph_core::engine::GRACE;
 use ralph_core::event::{
     AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot,
-    ToolCalled, ToolFinished, UsageUpdated,
+    ToolCalled, ToolFinished, UsageUpdated, WakeCause, WakeTriggered,
 };
 use ralph_core::failure::Failure;
 use ralph_core::input::Report;
+use ralph_core::marker::AgentState;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
 use super::rng::Rng;
 use super::weather::Weather;
 
+/// Idle more often than not, so that there are streaks.
+const STATES: [AgentState; 7] = [
+    AgentState::Idle,
+    AgentState::Idle,
+    AgentState::Idle,
+    AgentState::WaitingForReview,
+    AgentState::WaitingForReview,
+    AgentState::Blocked,
+    AgentState::Working,
+];
 /// The longest a timer, or a dead agent's report, is late.
 const LATE: u64 = 1_500;
 
@@ -74,6 +85,25 @@ impl World {
         }
         let due = if rng.one_in(4) { late(due, rng, LATE) } else { due };
         self.queue.push((due, Report::TimerFired(timer)));
+    }
+
+    /// Somebody may bring work, soon or late.
+    pub fn start_wake(&mut self, now: Timestamp, epoch: u64, rng: &mut Rng) {
+        if rng.one_in(2) {
+            let by = match rng.one_in(2) {
+                true => WakeCause::Command,
+                false => WakeCause::File { path: "/w/inbox".to_owned() },
+            };
+            let soon = late(now, rng, 20_000);
+            self.queue.push((soon, Report::WakeTriggered(WakeTriggered { epoch, by })));
+        }
+    }
+
+    /// What was seen before may still be on its way.
+    pub fn stop_wake(&mut self, rng: &mut Rng) {
+        if rng.one_in(2) {
+            self.queue.retain(|(_, r)| !matches!(r, Report::WakeTriggered(_)));
+        }
     }
 
     /// Two agents at once are told by `Err`.
@@ -169,7 +199,7 @@ impl World {
         }
         agent.exit = Some((end, exit));
         let report = Report::AgentExited(Box::new(agent.exited(end)));
-        self.queue.retain(|(at, r)| matches!(r, Report::TimerFired(_)) || (is_output(r) && *at <= end));
+        self.queue.retain(|(at, r)| !is_agents(r) || (is_output(r) && *at <= end));
         self.queue.push((late(end, rng, 50), report));
     }
 
@@ -191,7 +221,7 @@ impl World {
         if let Report::AgentExited(_) = report
             && let Some(agent) = self.agent.take()
         {
-            self.queue.retain(|(_, r)| matches!(r, Report::TimerFired(_)));
+            self.queue.retain(|(_, r)| !is_agents(r));
             self.stale = Some(report.clone());
             if agent.deadline.is_some_and(|deadline| now > deadline.plus(Duration::from_millis(2 * LATE))) {
                 return Err(format!("attempt {} outlived its time", agent.of.attempt));
@@ -201,8 +231,12 @@ impl World {
     }
 }
 
+fn is_agents(report: &Report) -> bool {
+    !matches!(report, Report::TimerFired(_) | Report::WakeTriggered(_))
+}
+
 fn is_output(report: &Report) -> bool {
-    !matches!(report, Report::TimerFired(_) | Report::AgentExited(_))
+    is_agents(report) && !matches!(report, Report::AgentExited(_))
 }
 
 fn some_tokens(rng: &mut Rng) -> Usage {
@@ -255,6 +289,8 @@ impl Agent {
             // Whatever the exit: an agent may lie.
             claims_complete: rng.one_in(9),
             blocked: if rng.one_in(30) { Some("no key".into()) } else { None },
+            state: rng.one_in(2).then(|| rng.pick(&STATES)),
+            delay: rng.one_in(8).then(|| Duration::from_millis(rng.below(8_000))),
             files: if rng.one_in(2) {
                 Some(FilesChanged { count: 2, paths: vec!["a".into()] })
             } else {

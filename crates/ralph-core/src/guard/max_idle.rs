@@ -1,0 +1,52 @@
+//! Stops when the agent has had nothing to do for too long. Asked before a wait, which is what would be too much.
+
+use std::time::Duration;
+
+use super::{Asked, Guard, GuardDef, Reading};
+use crate::plan::{Plan, Reaction};
+use crate::state::RunState;
+use crate::stop::StopKind;
+use crate::time::Timestamp;
+
+pub(super) const DEF: GuardDef = GuardDef {
+    key: "max_idle",
+    setting: "idle.max",
+    summary: "Stop before a wait that would bring the idle time past this.",
+    kind: StopKind::Limit,
+    asked: &[Asked::BeforeIteration],
+    build: |plan| Some(Box::new(MaxIdle { max: longest(plan)? })),
+};
+
+struct MaxIdle {
+    /// Shown while the agent is in none of the states that are limited.
+    max: Duration,
+}
+
+/// The limit of the idle state, or else of one of the others.
+fn longest(plan: &Plan) -> Option<Duration> {
+    let others = [&plan.idle.on_review, &plan.idle.on_blocked].map(|reaction| match reaction {
+        Reaction::Wait(wait) => wait.max,
+        Reaction::Stop | Reaction::Ask => None,
+    });
+    let idle = plan.idle.wait.as_ref().and_then(|wait| wait.max);
+    idle.or_else(|| others.into_iter().flatten().max())
+}
+
+impl Guard for MaxIdle {
+    fn reading(&self, state: &RunState, _now: Timestamp) -> Reading {
+        Reading::time(state.idle.waited, state.max_idle().unwrap_or(self.max))
+    }
+
+    /// Not when the limit is reached, but when the next wait would go past it.
+    fn is_spent(&self, state: &RunState, _now: Timestamp) -> bool {
+        let Some((reason, wait)) = state.idle_wait() else { return false };
+        let limit = state.max_idle().filter(|_| reason.is_idle());
+        limit.is_some_and(|max| state.idle.waited.saturating_add(wait) > max)
+    }
+
+    fn message(&self, state: &RunState) -> String {
+        let waited = crate::duration::format(state.idle.waited);
+        let max = crate::duration::format(state.max_idle().unwrap_or(self.max));
+        format!("idle for {waited}, and the next wait would go past {max}")
+    }
+}

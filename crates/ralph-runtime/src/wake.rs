@@ -1,0 +1,144 @@
+//! Looks for work while the run waits: files that change, and a command that is asked again and again.
+
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use ralph_core::event::{WakeCause, WakeTriggered};
+use ralph_core::input::Report;
+use ralph_core::plan::{CommandPlan, Plan, WakePlan};
+use ralph_core::time::Timestamp;
+
+use crate::command;
+use crate::executor::{Shared, Slot, report};
+use crate::lock;
+use crate::platform::PathChanges;
+use crate::process::Spec;
+use crate::task;
+
+/// What tells one state of a file from the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    inode: u64,
+    size: u64,
+    written: (i64, i64),
+}
+
+/// The files of the plan as the agent left them. What changes from here on is news.
+pub(crate) fn look(plan: &Plan) -> Option<Vec<Option<Stamp>>> {
+    let files = &plan.idle.wake.as_ref()?.files;
+    Some(files.iter().map(|path| stamp(path)).collect())
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let found = path.metadata().ok()?;
+    Some(Stamp { inode: found.ino(), size: found.size(), written: (found.mtime(), found.mtime_nsec()) })
+}
+
+/// What is known of the files before the watch.
+enum Before {
+    Seen(Vec<Option<Stamp>>),
+    /// Of a run that was down: what was written after this is news.
+    Since(Timestamp),
+}
+
+impl Before {
+    fn is_other(&self, number: usize, path: &Path) -> bool {
+        let now = stamp(path);
+        match self {
+            Before::Seen(stamps) => stamps.get(number).is_some_and(|before| *before != now),
+            Before::Since(since) => now.is_some_and(|now| {
+                let (seconds, nanos) = now.written;
+                seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000) > since.as_millis()
+            }),
+        }
+    }
+}
+
+/// Looks until it is dropped, or until there is work.
+pub(crate) struct Wake {
+    /// Closing these ends the threads.
+    _alive: Vec<UnixStream>,
+    slot: Arc<Slot>,
+}
+
+impl Wake {
+    /// Nothing if there is nothing to look at. Without a thread or a watch the wait ends by its time all the same.
+    pub(crate) fn start(shared: &Arc<Shared>, epoch: u64, since: Timestamp) -> Option<Self> {
+        let WakePlan { files, command, every } = shared.plan.idle.wake.clone()?;
+        let slot = Arc::new(Slot::working());
+        let mut alive = Vec::new();
+        let before = lock(&shared.seen).take().map_or(Before::Since(since), Before::Seen);
+        let tell = {
+            let inbox = shared.inbox.clone();
+            move |by| report(&inbox, Report::WakeTriggered(WakeTriggered { epoch, by }))
+        };
+        if !files.is_empty() {
+            let tell = tell.clone();
+            alive.extend(start("wake-files", move |ended| watch(files, &before, ended, tell)));
+        }
+        if let Some(command) = command {
+            let (shared, slot) = (Arc::clone(shared), Arc::clone(&slot));
+            alive.extend(start("wake-command", move |ended| {
+                let there = ask(&shared, &slot, &command, every, ended);
+                if there {
+                    tell(WakeCause::Command);
+                }
+            }));
+        }
+        Some(Self { _alive: alive, slot })
+    }
+}
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        self.slot.kill(Duration::ZERO);
+    }
+}
+
+/// A thread that is told to end by the end of a stream.
+fn start(name: &str, run: impl FnOnce(UnixStream) + Send + 'static) -> io::Result<UnixStream> {
+    let (alive, ended) = UnixStream::pair()?;
+    thread::Builder::new().name(name.into()).spawn(move || run(ended))?;
+    Ok(alive)
+}
+
+fn watch(files: Vec<PathBuf>, before: &Before, ended: UnixStream, tell: impl Fn(WakeCause)) {
+    let Ok(mut changes) = PathChanges::watch(files.clone()) else { return };
+    // Looked at only after the watch has begun, so that nothing can slip through between the two.
+    let changed = files.into_iter().enumerate().find(|(i, path)| before.is_other(*i, path));
+    let path = changed.map_or_else(|| changes.wait(&ended).ok().flatten(), |(_, path)| Some(path));
+    if let Some(path) = path {
+        tell(WakeCause::File { path: path.to_string_lossy().into_owned() });
+    }
+}
+
+/// Whether the command has found work before the wait ended.
+fn ask(shared: &Shared, slot: &Slot, plan: &CommandPlan, every: Duration, mut ended: UnixStream) -> bool {
+    if ended.set_read_timeout(Some(every)).is_err() {
+        return false;
+    }
+    loop {
+        match ended.read(&mut [0]) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            _ => return false,
+        }
+        let path = shared.path_variable();
+        // It may be there again the next time.
+        let Ok(spec) = task::spec(plan, &path) else { continue };
+        let spec = Spec { env: shared.environment(path), kill_leftovers: shared.plan.kill_leftovers, ..spec };
+        let ran = command::run(&shared.supervisor, &shared.lock, slot, spec, plan.timeout);
+        slot.release();
+        if slot.is_killed() {
+            return false;
+        }
+        if ran.exit_code() == Some(0) && !ran.timed_out {
+            return true;
+        }
+    }
+}

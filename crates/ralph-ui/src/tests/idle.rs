@@ -1,0 +1,77 @@
+//! What is shown while there is nothing to do.
+
+use std::time::Duration;
+
+use super::script::*;
+use crate::{LiveScreen, Screen, ScreenOptions, Verbosity};
+use ralph_core::event::{TimerSlot, WakeCause, WakeTriggered};
+use ralph_core::input::{Command, Report};
+use ralph_core::marker::AgentState;
+use ralph_core::plan::{Backoff, IdlePlan, Plan, Reaction, WaitPlan};
+use ralph_core::state::Phase;
+
+fn idle_plan(max: Option<u64>) -> Plan {
+    let secs = Duration::from_secs;
+    let backoff = Backoff { initial: secs(30), factor: 2.0, max: secs(300) };
+    let wait = Some(WaitPlan { backoff, max: max.map(secs) });
+    let wake = Some(ralph_core::plan::WakePlan { files: Vec::new(), command: None, every: secs(10) });
+    Plan { idle: IdlePlan { wait, wake, ..IdlePlan::default() }, ..plan() }
+}
+
+impl Script {
+    fn idles(&mut self, state: AgentState) -> &mut Script {
+        self.ends(4, |exited| {
+            exited.state = Some(state);
+            exited.cost_usd = Some(0.02);
+        })
+    }
+}
+
+#[test]
+fn an_idle_run_on_a_pipe() {
+    let mut script = Script::start(idle_plan(Some(100)));
+    script.works(41, 2, 0.12).idles(AgentState::Idle).pass(30).fire(TimerSlot::Wait);
+    script.idles(AgentState::Idle).pass(10);
+    let epoch = match &script.engine.state().phase {
+        Phase::Waiting(waiting) => waiting.epoch,
+        other => panic!("{other:?}"),
+    };
+    let by = WakeCause::File { path: "/srv/anna/pm/INBOX.md".to_owned() };
+    script.input(Report::WakeTriggered(WakeTriggered { epoch, by }));
+    script.idles(AgentState::WaitingForReview).pass(1).input(Command::SkipWait);
+    script.idles(AgentState::Idle).pass(30).fire(TimerSlot::Wait).idles(AgentState::Idle);
+    script.pass(60).fire(TimerSlot::Wait).idles(AgentState::Idle);
+    insta::assert_snapshot!(plain(&script.records, Verbosity::Normal));
+}
+
+#[test]
+fn a_question_says_how_to_answer_it() {
+    let plan = Plan { idle: IdlePlan { on_blocked: Reaction::Ask, ..IdlePlan::default() }, ..plan() };
+    let mut script = Script::start(plan);
+    script.ends(4, |exited| exited.blocked = Some("which database?".to_owned()));
+    let text = plain(&script.records, Verbosity::Normal);
+    let line = text.lines().find(|line| line.contains("which database?")).unwrap();
+    assert_eq!(
+        line,
+        "the agent needs an answer: which database?; waiting until 2026-01-19 10:00:04 for an answer: \
+         ralph say 'ANSWER' --run 0119a4c2"
+    );
+}
+
+#[test]
+fn the_live_line_counts_down_and_says_which_key_to_press() {
+    let shared = Shared::default();
+    let options = ScreenOptions { keys: true, ..options(false, Verbosity::Normal) };
+    let mut screen = LiveScreen::new(Box::new(shared.clone()), options, || Some(78));
+    let mut script = Script::start(idle_plan(None));
+    script.idles(AgentState::Idle).pass(30).fire(TimerSlot::Wait).idles(AgentState::Idle);
+    script.records.iter().for_each(|record| screen.event(record));
+    let mut line = |script: &Script| {
+        screen.tick(script.now);
+        assert!(screen.moves());
+        let terminal = terminal(40, 78, &shared.text());
+        terminal.screen().contents().lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(line(&script), "⠼ idle (2 in a row): next look in 1m, at 10:01:38  (r: go on now)");
+    assert_eq!(line(script.pass(45)), "⠼ idle (2 in a row): next look in 15s, at 10:01:38  (r: go on now)");
+}

@@ -1,0 +1,80 @@
+//! Waits in words: why, how long, and until when.
+
+use ralph_core::event::{DelayReason, DelayStarted, WakeCause, WakeTriggered};
+use ralph_core::state::RunState;
+use ralph_core::time::Timestamp;
+use ralph_core::view::{Wait, clean};
+
+use crate::Style;
+use crate::format::{clock_from, count, countdown, duration};
+use crate::words::foreign;
+
+/// `waiting 4s after a failure, next try at 10:00:04`
+pub(crate) fn line(delay: &DelayStarted, state: Option<&RunState>, at: Timestamp, style: &Style) -> String {
+    let until = clock_from(delay.until, at, &style.zone);
+    let wait = duration(delay.wait);
+    match delay.reason {
+        DelayReason::Delay => format!("waiting {wait} between iterations, next one at {until}"),
+        DelayReason::Failure => format!("waiting {wait} after a failure, next try at {until}"),
+        DelayReason::Limit => format!("waiting {wait} for the usage limit to end, next try at {until}"),
+        DelayReason::Outage => format!("waiting {wait} for the agent's service, next try at {until}"),
+        DelayReason::Idle => format!("waiting {wait} while there is nothing to do, next look at {until}"),
+        DelayReason::Review => format!("waiting {wait} for a review, next look at {until}"),
+        DelayReason::Blocked => format!("waiting {wait} while the agent is blocked, next look at {until}"),
+        DelayReason::Agent => format!("waiting {wait} as the agent asked, next iteration at {until}"),
+        DelayReason::Question => {
+            let run = state.map(|state| format!(" --run {}", clean(&state.run.0))).unwrap_or_default();
+            let why = question(state);
+            format!("{why}; waiting until {until} for an answer: ralph say 'ANSWER'{run}")
+        }
+    }
+}
+
+/// `idle (3 in a row): next look in 29s, at 10:00:30`
+pub(crate) fn counting(wait: Wait, state: Option<&RunState>, now: Timestamp, style: &Style) -> String {
+    let left = countdown(wait.until.since(now));
+    let until = clock_from(wait.until, now, &style.zone);
+    let next = |what: &str| format!("{what} in {left}, at {until}");
+    match wait.reason {
+        DelayReason::Failure => format!("{}, after a failure", next("next try")),
+        DelayReason::Delay => next("next iteration"),
+        DelayReason::Limit => format!("usage limit: {}", next("next try")),
+        DelayReason::Outage => format!("the agent's service does not work: {}", next("next try")),
+        DelayReason::Idle => format!("idle{}: {}", streak(state), next("next look")),
+        DelayReason::Review => format!("waiting for review{}: {}", streak(state), next("next look")),
+        DelayReason::Blocked => format!("blocked{}: {}", streak(state), next("next look")),
+        DelayReason::Agent => format!("the agent asked for this wait: {}", next("next iteration")),
+        DelayReason::Question => format!("{}: ralph say 'ANSWER' ({left} left)", question(state)),
+    }
+}
+
+/// `new work: inbox.md has changed`
+pub(crate) fn woken(woken: &WakeTriggered) -> String {
+    match &woken.by {
+        WakeCause::File { path } => format!("new work: {} has changed", foreign(path)),
+        WakeCause::Command => "new work: the wake command says so".to_owned(),
+    }
+}
+
+fn streak(state: Option<&RunState>) -> String {
+    match state.map_or(0, |state| state.idle.streak) {
+        0 | 1 => String::new(),
+        n => format!(" ({n} in a row)"),
+    }
+}
+
+fn question(state: Option<&RunState>) -> String {
+    match state.and_then(|state| state.idle.why.as_deref()) {
+        Some(why) => format!("the agent needs an answer: {}", foreign(why)),
+        None => "the agent needs a person".to_owned(),
+    }
+}
+
+/// `about 96 iterations and $4.20, by waiting 3h12m for work`
+pub(crate) fn saved(state: &RunState) -> Option<String> {
+    let saved = state.idle_saved().filter(|saved| saved.iterations > 0)?;
+    let iterations = u32::try_from(saved.iterations).unwrap_or(u32::MAX);
+    let cost = saved.cost_usd.map(|cost| format!(" and {}", crate::format::money(cost))).unwrap_or_default();
+    let iterations = count(iterations, "iteration", "iterations");
+    Some(format!("about {iterations}{cost}, by waiting {} for work", duration(saved.waited)))
+}
