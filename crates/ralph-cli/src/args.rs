@@ -55,7 +55,7 @@ pub enum Command {
     List(ListArgs),
     /// Show where a run stands
     Status(ShowArgs),
-    /// Show the events of a run
+    /// Show the events of a run; with hats, what they published (`--type '*'` shows everything)
     Events(EventsArgs),
     /// Show what the agent printed
     Logs(LogsArgs),
@@ -240,6 +240,12 @@ pub struct EventsArgs {
     /// Only this type, such as iteration.finished; `iteration.*` for all of a kind. May be given more than once
     #[arg(long = "type", value_name = "TYPE")]
     pub types: Vec<String>,
+    /// Only published topics that match, such as `review.*`
+    #[arg(long, value_name = "PATTERN", conflicts_with = "types")]
+    pub topic: Option<String>,
+    /// Count published topics, by who published them and who got them
+    #[arg(long, conflicts_with_all = ["types", "follow", "last"])]
+    pub count: bool,
     /// Only this iteration
     #[arg(short, long, value_name = "N")]
     pub iteration: Option<u32>,

@@ -12,7 +12,8 @@ macro_rules! presets {
     };
 }
 
-pub const PRESETS: &[Preset] = presets!["review-loop", "spec-driven", "tdd", "debug", "research", "docs"];
+pub const PRESETS: &[Preset] =
+    presets!["review-loop", "spec-driven", "tdd", "debug", "research", "docs", "strict", "quick"];
 
 impl Preset {
     pub fn find(name: &str) -> Option<&'static Preset> {

@@ -26,6 +26,7 @@ pub(crate) struct Round {
     started: Instant,
     tree: Option<TreeSeen>,
     moved: Vec<String>,
+    unseen: Option<String>,
     /// The gates' group is at work as long as this is.
     busy: Option<Busy>,
 }
@@ -35,8 +36,8 @@ impl Drop for Round {
         drop(self.busy.take());
         let RunGates { iteration, round, .. } = self.work;
         let (duration, tree) = (self.started.elapsed(), self.tree.take());
-        let moved = std::mem::take(&mut self.moved);
-        let finished = GatesFinished { iteration, round, duration, tree, moved };
+        let (moved, unseen) = (std::mem::take(&mut self.moved), self.unseen.take());
+        let finished = GatesFinished { iteration, round, duration, tree, moved, unseen };
         report(&self.shared.inbox, Report::GatesFinished(finished));
     }
 }
@@ -44,7 +45,7 @@ impl Drop for Round {
 impl Round {
     pub(crate) fn new(shared: &Arc<Shared>, work: RunGates) -> Self {
         let (shared, busy) = (Arc::clone(shared), Some(shared.gates.begin()));
-        Self { shared, work, started: Instant::now(), tree: None, moved: Vec::new(), busy }
+        Self { shared, work, started: Instant::now(), tree: None, moved: Vec::new(), unseen: None, busy }
     }
 
     pub(crate) fn run(mut self) {
@@ -64,10 +65,13 @@ impl Round {
             worker();
         });
         let after = lock(&self.shared.trees).look();
-        if let (Ok(before), Ok(after)) = (&before, &after) {
-            self.moved = before.moved(after).paths;
+        match (before, after) {
+            (Ok(before), Ok(after)) => {
+                self.moved = before.moved(&after).paths;
+                self.tree = Some(TreeSeen { hash: after.hash, commit: after.commit });
+            }
+            (Err(error), _) | (_, Err(error)) => self.unseen = Some(error.to_string()),
         }
-        self.tree = after.ok().map(|tree| TreeSeen { hash: tree.hash, commit: tree.commit });
     }
 
     fn gate(&self, gate: &GatePlan) {

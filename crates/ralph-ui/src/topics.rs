@@ -1,10 +1,15 @@
 //! Hats and topics in words.
 
+use std::collections::BTreeMap;
+
 use ralph_core::event::{Event, IterationFinished, TopicPublished, TopicRejected};
 use ralph_core::hat::Payload;
+use ralph_core::time::Timestamp;
 use ralph_core::view::clean;
 
-use crate::format::count;
+use crate::Style;
+use crate::format::{clock_millis, count};
+use crate::paint::Paint;
 use crate::words::foreign;
 
 /// `code_reviewer`, `code_reviewer failed`; without a hat the outcome alone.
@@ -90,4 +95,50 @@ fn rejected(rejected: &TopicRejected) -> String {
     let may: Vec<String> = rejected.may_publish.iter().map(|topic| clean(topic)).collect();
     let may = if may.is_empty() { "nothing".to_owned() } else { may.join(", ") };
     format!("{}; {} may publish: {may}", foreign(&rejected.why), clean(&rejected.hat))
+}
+
+/// `10:00:41.123  #3    executor         implementation.done: look at a.rs  → code_reviewer`
+pub fn line(event: &TopicPublished, at: Timestamp, style: &Style) -> String {
+    let paint = Paint { color: style.color };
+    let time = paint.dim(&clock_millis(at, &style.zone));
+    let iteration = event.iteration.map(|n| format!("#{n}")).unwrap_or_default();
+    let by_default = if event.by_default { " (default)" } else { "" };
+    let from = format!("{:<15}", clean(&event.from));
+    let said = said(event.topic.as_str(), &event.payload);
+    format!("{time}  {iteration:<5} {from}  {said}{by_default}  → {}", receivers(event))
+}
+
+/// How often each topic went where.
+#[derive(Debug, Clone, Default)]
+pub struct Counts(BTreeMap<(String, String, String), u64>);
+
+impl Counts {
+    /// Once for everybody who got it.
+    pub fn add(&mut self, event: &TopicPublished) {
+        let nobody = if event.to.is_empty() { &["nobody".to_owned()][..] } else { &[] };
+        for to in event.to.iter().chain(nobody) {
+            let key = (event.topic.to_string(), event.from.clone(), to.clone());
+            let count = self.0.entry(key).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    pub fn to_text(&self) -> String {
+        let width = |of: fn(&(String, String, String)) -> &String| {
+            self.0.keys().map(|key| of(key).chars().count()).max().unwrap_or(0)
+        };
+        let (topics, froms) = (width(|key| &key.0), width(|key| &key.1));
+        let line = |((topic, from, to), count): (&(String, String, String), &u64)| {
+            format!("{count:>5}  {:topics$}  {:froms$} → {}", clean(topic), clean(from), clean(to))
+        };
+        self.0.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
+        let one = |((topic, from, to), count): (&(String, String, String), &u64)| {
+            let to = Some(to).filter(|to| *to != "nobody");
+            serde_json::json!({ "topic": topic, "from": from, "to": to, "count": count })
+        };
+        self.0.iter().map(one).collect()
+    }
 }

@@ -1,9 +1,13 @@
 //! `ralph events`: filters on the stored lines, so that a long journal is not decoded for a few of its records.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
+use ralph_core::event::Event;
+use ralph_core::hat::Pattern;
 use ralph_core::record::{json_of, type_of};
 use ralph_runtime::journal::{self, Line, Lines};
+use ralph_runtime::store::RunDir;
 use ralph_ui::Style;
 
 use super::{decode, pick};
@@ -11,11 +15,17 @@ use crate::args::EventsArgs;
 use crate::error::CliError;
 use crate::io::style;
 
+const PUBLISHED: &str = "topic.published";
+
 pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
-    let filter = Filter::new(&args);
-    let mut printer = Printer { out: BufWriter::new(io::stdout()), json: args.json, style: style() };
+    let filter = Filter::new(&args, has_hats(&run)?)?;
     let path = run.journal();
+    if args.count {
+        return count(&path, &filter, args.json);
+    }
+    let topics = filter.types == [PUBLISHED];
+    let mut printer = Printer { out: BufWriter::new(io::stdout()), json: args.json, topics, style: style() };
     let mut offset = 0;
     if let Some(last) = args.last {
         // The end as it is now: what is appended meanwhile is for the follower.
@@ -41,20 +51,54 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
+/// Whether the run has hats, by its first record.
+fn has_hats(run: &RunDir) -> Result<bool, CliError> {
+    let mut lines = Lines::open(&run.journal())?;
+    let Some(Line::Whole(line)) = lines.read()? else { return Ok(false) };
+    Ok(matches!(decode(line)?.event, Event::RunStarted(started) if started.plan.hats.is_some()))
+}
+
+/// How often each topic went from one hat to another.
+fn count(path: &Path, filter: &Filter, json: bool) -> Result<u8, CliError> {
+    let mut counts = ralph_ui::topics::Counts::default();
+    let mut lines = Lines::open(path)?;
+    while let Some(Line::Whole(line)) = lines.read()? {
+        if let (true, Event::TopicPublished(published)) = (filter.keeps(line), decode(line)?.event) {
+            counts.add(&published);
+        }
+    }
+    match json {
+        true => crate::io::print_json(&counts.to_json())?,
+        false => crate::io::print(&counts.to_text())?,
+    }
+    Ok(0)
+}
+
 /// What a line has to be.
 struct Filter {
     types: Vec<String>,
+    topic: Option<Pattern>,
     iteration: Option<Vec<u8>>,
 }
 
 impl Filter {
-    fn new(args: &EventsArgs) -> Self {
+    fn new(args: &EventsArgs, hats: bool) -> Result<Self, CliError> {
         let iteration = args.iteration.map(|n| format!("\"iteration\":{n}").into_bytes());
-        Self { types: args.types.clone(), iteration }
+        let topic = args.topic.as_deref().map(str::parse::<Pattern>).transpose();
+        let topic = topic.map_err(|error| CliError::Usage(format!("`--topic`: {error}")))?;
+        // With hats, what they say to each other is what a person looks for. Programs get everything.
+        let topics = topic.is_some() || args.count || (hats && !args.json && args.types.is_empty());
+        let types = if topics { vec![PUBLISHED.to_owned()] } else { args.types.clone() };
+        Ok(Self { types, topic, iteration })
     }
 
     fn keeps(&self, line: &[u8]) -> bool {
-        self.keeps_type(line) && self.iteration.as_ref().is_none_or(|needle| has_number(line, needle))
+        self.keeps_type(line)
+            && self.iteration.as_ref().is_none_or(|needle| has_number(line, needle))
+            && self.topic.as_ref().is_none_or(|wanted| match decode(line).map(|record| record.event) {
+                Ok(Event::TopicPublished(published)) => wanted.matches(&published.topic),
+                _ => false,
+            })
     }
 
     fn keeps_type(&self, line: &[u8]) -> bool {
@@ -80,6 +124,8 @@ fn has_number(line: &[u8], needle: &[u8]) -> bool {
 struct Printer {
     out: BufWriter<io::Stdout>,
     json: bool,
+    /// Only topics are shown, so their type need not be.
+    topics: bool,
     style: Style,
 }
 
@@ -89,7 +135,12 @@ impl Printer {
         let text = match self.json {
             true => json_of(line).unwrap_or_else(|| String::from_utf8_lossy(line).into_owned()),
             false => match decode(line) {
-                Ok(record) => ralph_ui::event_line::render(&record, &self.style),
+                Ok(record) => match (&record.event, self.topics) {
+                    (Event::TopicPublished(published), true) => {
+                        ralph_ui::topics::line(published, record.at, &self.style)
+                    }
+                    _ => ralph_ui::event_line::render(&record, &self.style),
+                },
                 // A newer ralph may know more types of events: they are shown as they are.
                 Err(_) => String::from_utf8_lossy(line).into_owned(),
             },

@@ -1,6 +1,8 @@
 //! Hats as a person and an agent meet them: hand-over, limits, refusals, crashes, and the way out.
 
 mod emit;
+mod presets;
+mod seeing;
 
 use crate::harness::*;
 

@@ -6,6 +6,7 @@ mod harness;
 mod agents;
 mod config;
 mod control;
+mod corpus;
 mod crash;
 mod demo;
 mod disk;

@@ -57,6 +57,10 @@ impl Turn<'_> {
     }
 
     fn judge_claim(&mut self, last: &IterationFinished, ran: &GatesFinished) -> Flow {
+        if let Some(why) = &ran.unseen {
+            let why = format!("the state of the tree can not be read: {why}");
+            return self.reject(last, vec![Missing { name: "tree".to_owned(), why }]);
+        }
         if !ran.moved.is_empty() {
             if ran.round < MAX_ROUNDS {
                 return self.start_gates(last, self.gates_due(last, true), ran.round.saturating_add(1));

@@ -54,6 +54,9 @@ pub struct GatesFinished {
     /// Paths that changed while they ran; then they did not see one and the same tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
+    /// Why the tree could not be looked at; then nobody knows what they saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -348,7 +348,7 @@ impl Runner {
         if !self.gates.hanging {
             let moved = if round <= self.gates.moving_rounds { vec!["build.log".to_owned()] } else { vec![] };
             let tree = Some(TreeSeen { hash: "abc".into(), commit: None });
-            let finished = GatesFinished { iteration, round, duration: second, tree, moved };
+            let finished = GatesFinished { iteration, round, duration: second, tree, moved, unseen: None };
             self.push(self.now.plus(second), Report::GatesFinished(finished));
         }
     }
@@ -359,7 +359,10 @@ impl Runner {
         self.queue
             .retain(|(_, i)| !matches!(i, Input::Report(Report::GateFinished(_) | Report::GatesFinished(_))));
         let (duration, tree, moved) = (end.since(since), None, Vec::new());
-        self.push(end, Report::GatesFinished(GatesFinished { iteration, round, duration, tree, moved }));
+        self.push(
+            end,
+            Report::GatesFinished(GatesFinished { iteration, round, duration, tree, moved, unseen: None }),
+        );
     }
 
     fn push(&mut self, at: Timestamp, report: Report) {

@@ -76,7 +76,9 @@ fn gates_finished(ran: &GatesFinished) -> String {
         true => String::new(),
         false => format!(", meanwhile changed: {}", foreign(&ran.moved.join(", "))),
     };
-    format!("after {}{tree}{moved}", duration(ran.duration))
+    let unseen =
+        ran.unseen.as_ref().map(|why| format!(", tree not seen: {}", foreign(why))).unwrap_or_default();
+    format!("after {}{tree}{moved}{unseen}", duration(ran.duration))
 }
 
 fn accepted(claim: &CompletionAccepted) -> String {

@@ -56,7 +56,8 @@ fn gates_end(run: &mut Run, work: &RunGates, passed: bool) -> Vec<&'static str> 
         run.send(Report::GateFinished(result));
     }
     let tree = Some(TreeSeen { hash: "h".into(), commit: Some("c".into()) });
-    let finished = GatesFinished { iteration, round, duration: secs(2), tree, moved: Vec::new() };
+    let finished =
+        GatesFinished { iteration, round, duration: secs(2), tree, moved: Vec::new(), unseen: None };
     run.send(Report::GatesFinished(finished))
 }
 
@@ -138,7 +139,7 @@ fn a_claim_whose_gates_were_cut_short_is_still_open_after_a_resume() {
     let work = round(&run);
     assert_eq!(run.send(stop(StopHow::Kill)), ["stop.requested", "gates.killed"]);
     let (iteration, moved) = (work.iteration, Vec::new());
-    let cut = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved };
+    let cut = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved, unseen: None };
     assert_eq!(run.send(Report::GatesFinished(cut)), ["gates.finished", "run.stopped"]);
     assert_eq!(run.stop_reason(), Some(("interrupted", 130)));
     assert_eq!(run.crash_and_resume(), ["run.resumed", "gates.started"], "nothing is paid for twice");
@@ -152,9 +153,32 @@ fn a_gate_without_a_result_has_not_passed_and_results_of_another_round_do_not_co
     let late = RunGates { round: 7, ..work.clone() };
     assert_eq!(gates_end(&mut run, &late, true), Vec::<&str>::new());
     let (iteration, moved) = (work.iteration, Vec::new());
-    let lost = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved };
+    let lost = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved, unseen: None };
     run.send(Report::GatesFinished(lost));
     assert_eq!(rejected(&run).why, "tests: it did not run");
+}
+
+#[test]
+fn nobody_knows_what_gates_saw_of_a_tree_that_can_not_be_read() {
+    let mut run = gated();
+    claim(&mut run);
+    let work = round(&run);
+    let result = GateFinished {
+        iteration: work.iteration,
+        round: 1,
+        name: work.gates[0].name.clone(),
+        passed: true,
+        exit_code: Some(0),
+        error: None,
+        duration: secs(1),
+        tail: String::new(),
+    };
+    run.send(Report::GateFinished(result));
+    let unseen = Some("the index is damaged".to_owned());
+    let (iteration, moved) = (work.iteration, Vec::new());
+    let blind = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved, unseen };
+    run.send(Report::GatesFinished(blind));
+    assert_eq!(rejected(&run).why, "tree: the state of the tree can not be read: the index is damaged");
 }
 
 #[test]
