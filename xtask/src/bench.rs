@@ -3,6 +3,7 @@
 
 mod events;
 mod flood;
+mod gates;
 mod iteration;
 mod memory;
 mod output;
@@ -25,6 +26,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "memory", run: memory::run },
     Benchmark { name: "output", run: output::run },
     Benchmark { name: "events", run: events::run },
+    Benchmark { name: "gates", run: gates::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";
