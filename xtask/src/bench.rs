@@ -7,6 +7,7 @@ mod iteration;
 mod memory;
 mod output;
 mod report;
+mod routing;
 mod start;
 
 use crate::lab::Lab;
@@ -25,6 +26,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "memory", run: memory::run },
     Benchmark { name: "output", run: output::run },
     Benchmark { name: "events", run: events::run },
+    Benchmark { name: "routing", run: routing::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";
