@@ -8,6 +8,7 @@ mod iteration;
 mod memory;
 mod output;
 mod report;
+mod routing;
 mod start;
 
 use crate::lab::Lab;
@@ -27,6 +28,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "output", run: output::run },
     Benchmark { name: "events", run: events::run },
     Benchmark { name: "gates", run: gates::run },
+    Benchmark { name: "routing", run: routing::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";

@@ -17,8 +17,8 @@ use serde::{Deserialize as DeriveDeserialize, Serialize as DeriveSerialize};
 
 use super::agent::{AgentDef, AgentSpec, CommandLine, Word};
 use super::definition::Definition;
-use super::diagnostic::Diagnostic;
-use super::nearest::nearest;
+use super::diagnostic::{Diagnostic, quote};
+use super::nearest::{nearest, suggest};
 use super::validate::Settings;
 use super::value::{Count, Text, Timeout};
 
@@ -231,6 +231,15 @@ fn check_hat(
     }
     if hat.agent.as_ref().is_some_and(|agent| agent.resolve().is_none()) {
         found.push(settings.at(&path("agent"), format!("`{}`: the command is missing", path("agent"))));
+    }
+    for (i, gate) in hat.gates.iter().flatten().enumerate() {
+        if !definition.gates.iter().any(|known| known.name == *gate) {
+            let message = format!("`{}`: there is no gate {}", path("gates"), quote(&gate.0));
+            let known: Vec<&str> = definition.gates.iter().map(|gate| gate.name.0.as_str()).collect();
+            let help =
+                if known.is_empty() { "add it to `gates`".to_owned() } else { suggest(&gate.0, &known) };
+            found.push(settings.at(&path(&format!("gates.{i}")), message).help(help));
+        }
     }
     if let Some(TopicText(topic)) = &hat.default_publishes
         && !hat.publishes.iter().any(|pattern| pattern.0.matches(topic))

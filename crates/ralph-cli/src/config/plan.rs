@@ -168,6 +168,12 @@ pub fn change_limits(
     trees.extend(flags.read(&mut map));
     for mut tree in trees {
         found.extend(check_layer(&map, &mut tree));
+        for key in ["starting_event", "required_events", "max_consecutive_blocked"] {
+            if let Some(entry) = tree.find(&format!("event_loop.{key}")) {
+                let message = format!("`event_loop.{key}` can not be changed when a run is resumed");
+                found.push(super::Diagnostic::new(message).at(map.place(entry.key_span)));
+            }
+        }
         for entry in tree.entries().iter().filter(|entry| entry.key != "event_loop") {
             let message = format!("`{}` can not be changed when a run is resumed", entry.key);
             found.push(super::Diagnostic::new(message).at(map.place(entry.key_span)));

@@ -48,6 +48,11 @@ impl Turn<'_> {
             let Refusal { why, may_publish } = refusal;
             self.emit(Event::TopicRejected(TopicRejected { iteration, hat, topic, why, may_publish }));
         }
+        if exited.unpublished > 0 {
+            let why = format!("{} more events stood in the answer than are taken", exited.unpublished);
+            let (iteration, topic, may_publish) = (exited.iteration, "(more)".to_owned(), Vec::new());
+            self.emit(Event::TopicRejected(TopicRejected { iteration, hat, topic, why, may_publish }));
+        }
     }
 
     /// What the hat of the iteration that is about to start is told.

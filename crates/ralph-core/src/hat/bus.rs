@@ -15,6 +15,8 @@ use super::topic::Topic;
 use crate::event::{Event, HatExhausted, IterationFinished, IterationStarted, TopicPublished, TopicRejected};
 use crate::ids::IterationNumber;
 
+/// What an event in an agent's text says that was too long.
+const CUT: &str = "\n(cut here; `ralph emit TOPIC -` takes more)";
 /// Refusals that are told, at most.
 const MAX_REJECTED: usize = 20;
 /// Events that the coordinator is shown.
@@ -189,7 +191,7 @@ impl Bus {
         before.chain(pending).cloned().collect()
     }
 
-    pub(crate) fn apply(&mut self, event: &Event) {
+    pub fn apply(&mut self, event: &Event) {
         match event {
             Event::IterationStarted(IterationStarted { hat: Some(hat), .. }) => self.started(hat),
             Event::TopicEmitted(e) => self.stage(e.iteration, &e.topic, e.payload.clone()),
@@ -197,8 +199,11 @@ impl Bus {
             Event::AgentExited(e) => {
                 self.tree_now = e.tree.clone();
                 // What the agent said in its own text comes behind what it emitted.
-                let said = e.published.iter();
-                said.for_each(|one| self.stage(e.iteration, &one.topic, Payload::Text(one.payload.clone())));
+                for one in &e.published {
+                    let cut = if one.truncated { CUT } else { "" };
+                    let payload = Payload::Text(format!("{}{cut}", one.payload));
+                    self.stage(e.iteration, &one.topic, payload);
+                }
             }
             Event::IterationFinished(finished) => self.finished(finished),
             Event::IterationInterrupted(_) => self.interrupted(),

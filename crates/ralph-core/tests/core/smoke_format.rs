@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ralph_core::duration;
 use ralph_core::event::{
-    DelayReason, Event, Exit, Guidance, InterruptCause, KillCause, Outcome, StopHow, StopRequest, WakeCause,
-    WakeTriggered,
+    DelayReason, Event, Exit, Guidance, HatReset, InterruptCause, KillCause, Outcome, StopHow, StopRequest,
+    WakeCause, WakeTriggered,
 };
 use ralph_core::failure::{Failure, FailureClass};
+use ralph_core::hat::HatsPlan;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{
     AgentPlan, Backoff, GatePlan, GateWhen, IdlePlan, Limits, Pace, Plan, Proof, Reaction, SignalPlan, Task,
@@ -58,6 +59,8 @@ pub struct Settings {
     /// Gates that are asked after every iteration, required as well.
     pub iteration_gates: Vec<String>,
     pub max_rejected_completions: Option<u32>,
+    /// The hats, as the plan has them.
+    pub hats: Option<HatsPlan>,
     pub idle: Option<Waits>,
     /// `stop`, `ask` or `wait`.
     pub on_blocked: Option<String>,
@@ -146,6 +149,12 @@ pub struct Attempt {
     /// Rounds of gates during which a file changes.
     #[serde(default)]
     pub moving_rounds: u32,
+    /// Topics and payloads that it publishes with `ralph emit`.
+    #[serde(default)]
+    pub emits: Vec<(String, String)>,
+    /// The hash of the tree after it.
+    #[serde(default)]
+    pub tree: Option<String>,
     /// A gate that never ends.
     #[serde(default)]
     pub hanging_gate: bool,
@@ -170,6 +179,7 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
         idle: idle(settings)?,
         once: settings.once,
         proof: proof(settings),
+        hats: settings.hats.clone().map(Box::new),
         ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
     })
 }
@@ -284,9 +294,10 @@ pub fn person(what: &str) -> Result<Input, String> {
         "skip" => Command::SkipWait.into(),
         "work" => Report::WakeTriggered(WakeTriggered { epoch: 0, by: WakeCause::Command }).into(),
         "disk full" => Report::JournalFailed { message: "no space left".into() }.into(),
-        text => match text.strip_prefix("say ") {
-            Some(text) => Command::AddGuidance(Guidance { text: text.into() }).into(),
-            None => return Err(format!("a person can not `{text}`")),
+        text => match text.split_once(' ') {
+            Some(("say", text)) => Command::AddGuidance(Guidance { text: text.into() }).into(),
+            Some(("reset", hat)) => Command::ResetHat(HatReset { hat: hat.into() }).into(),
+            _ => return Err(format!("a person can not `{text}`")),
         },
     })
 }
@@ -298,7 +309,17 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
         Event::IterationStarted(e) if e.agent > 0 => {
             format!("{name} {}.{} by {}", e.iteration, e.attempt, e.agent)
         }
-        Event::IterationStarted(e) => format!("{name} {}.{}", e.iteration, e.attempt),
+        Event::IterationStarted(e) => {
+            let hat = e.hat.as_ref().map_or(String::new(), |hat| format!(" {hat}"));
+            format!("{name} {}.{}{hat}", e.iteration, e.attempt)
+        }
+        Event::HatActivated(e) => format!("{name} {} {:?}", e.activation, e.events),
+        Event::HatExhausted(e) => format!("{name} {} {:?}", e.hat, e.undelivered),
+        Event::TopicRejected(e) => format!("{name} {}", e.topic),
+        Event::TopicPublished(e) => {
+            let dropped = e.dropped.iter().map(|hat| format!(" !{hat}")).collect::<String>();
+            format!("{name} {} {} {}>{}{dropped}", e.id, e.topic, e.from, e.to.join(","))
+        }
         Event::GuidanceDelivered { iteration, count } => format!("{name} {iteration} {count}"),
         Event::AgentKilled(e) => format!("{name} {} {}", killed_by(&e.why), duration::format(e.grace)),
         Event::IterationFinished(e) => {

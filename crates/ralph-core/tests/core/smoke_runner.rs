@@ -11,10 +11,11 @@ use ralph_core::duration;
 use ralph_core::effect::{Effect, RunGates, SpawnAgent, Step, When};
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, GateFinished, GateStarted,
-    GatesFinished, RunStarted, RunStopped, TreeSeen, UsageUpdated, WakeTriggered,
+    AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, FilesChanged, GateFinished,
+    GateStarted, GatesFinished, RunStarted, RunStopped, TopicEmitted, TreeSeen, UsageUpdated, WakeTriggered,
 };
 use ralph_core::failure::FailureClass;
+use ralph_core::hat::Payload;
 use ralph_core::ids::{IterationNumber, RunId, Seq};
 use ralph_core::input::{Input, Report};
 use ralph_core::marker::{Found, Rules, Said, SpeechScanner, TailScanner};
@@ -47,6 +48,7 @@ fn smoke_runner_has_a_fixture_for_every_reason() {
     let others = ["complete", "blocked", "once", "interrupted", "agent_missing", "error", "journal_error"];
     reasons.extend(others.map(str::to_owned));
     reasons.push("usage_limit".to_owned());
+    reasons.extend(["no_subscriber", "no_handoff", "hat_exhausted", "loop_thrashing"].map(str::to_owned));
     let needs_person = FailureClass::ALL.iter().filter(|class| class.needs_person().is_some());
     reasons.extend(needs_person.map(|class| class.name().to_owned()));
     for entry in std::fs::read_dir(folder()).unwrap() {
@@ -246,6 +248,8 @@ impl Runner {
             state: said.state,
             delay: said.delay,
             published: said.published,
+            tree: script.tree.clone(),
+            files: Some(FilesChanged::default()).filter(|_| self.engine.state().bus.is_some()),
             unpublished: said.unpublished,
             cost_usd: script.cost,
             error: script.error.clone().or(failure.as_ref().map(|failure| failure.message.clone())),
@@ -283,6 +287,10 @@ impl Runner {
             let usage = Usage { output, ..Usage::default() };
             let update = UsageUpdated { iteration, attempt, usage, cost_usd };
             self.push(at(millis), Report::UsageUpdated(update));
+        }
+        for (topic, payload) in &script.emits {
+            let (topic, payload) = (topic.clone(), Payload::Text(payload.clone()));
+            self.push(born, Report::TopicEmitted(TopicEmitted { iteration, attempt, topic, payload }));
         }
         for (millis, what) in &script.person {
             let input = person(what)?;

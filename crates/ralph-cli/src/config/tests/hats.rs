@@ -112,6 +112,7 @@ fn hat_errors() {
         ("two instructions", hats("a: {instructions: x, instructions_file: y}")),
         ("agent and backend", hats("a: {agent: x, backend: y}")),
         ("a limit of nothing", hats("a: {max_activations: 0}")),
+        ("a gate that is not there", hats("a: {triggers: [x], gates: [tests]}")),
         ("a list of hats", yml("agent: a\nprompt: p\nhats: [a]\n")),
         ("settings without hats", event_loop("starting_event: x\nrequired_events: [y]")),
         ("an empty topic", event_loop("starting_event: a..b")),

@@ -395,6 +395,9 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
     assert!(change(&[], other).unwrap_err().to_string().contains("can not be changed when a run is resumed"));
     assert!(change(&["event_loop.dealy=1"], Flags::default()).unwrap_err().to_string().contains("`delay`"));
 
+    let start = change(&["event_loop.starting_event=x"], Flags::default()).unwrap_err().to_string();
+    assert!(start.contains("can not be changed when a run is resumed"), "{start}");
+
     let mut odd = plan.clone();
     odd.limits.iteration_timeout = None;
     assert_eq!(change_limits(&odd, &[], &Flags::default(), false).unwrap(), odd);
