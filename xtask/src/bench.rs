@@ -6,6 +6,7 @@ mod flood;
 mod iteration;
 mod memory;
 mod output;
+mod parsers;
 mod report;
 mod start;
 
@@ -25,6 +26,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "memory", run: memory::run },
     Benchmark { name: "output", run: output::run },
     Benchmark { name: "events", run: events::run },
+    Benchmark { name: "parsers", run: parsers::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";
