@@ -7,6 +7,7 @@ mod gates;
 mod iteration;
 mod memory;
 mod output;
+mod parsers;
 mod report;
 mod routing;
 mod start;
@@ -29,6 +30,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "events", run: events::run },
     Benchmark { name: "gates", run: gates::run },
     Benchmark { name: "routing", run: routing::run },
+    Benchmark { name: "parsers", run: parsers::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";

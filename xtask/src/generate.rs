@@ -19,6 +19,13 @@ pub struct Entry {
 pub const GENERATED: &[Entry] = &[
     Entry { path: "README.md", region: Some("guards"), bin: "ralph", args: &["__doc", "guards"] },
     Entry { path: "README.md", region: Some("agents"), bin: "ralph", args: &["__doc", "agents"] },
+    Entry {
+        path: "docs/agents.md",
+        region: Some("agent-lines"),
+        bin: "ralph",
+        args: &["__doc", "agent-lines"],
+    },
+    Entry { path: "docs/agents.md", region: Some("prices"), bin: "ralph", args: &["__doc", "prices"] },
     Entry { path: "README.md", region: Some("commands"), bin: "ralph", args: &["__doc", "commands"] },
     Entry { path: "docs/settings.md", region: Some("settings"), bin: "ralph", args: &["__doc", "settings"] },
     Entry { path: "docs/ralph.schema.json", region: None, bin: "ralph", args: &["schema"] },

@@ -1,6 +1,7 @@
-//! How fast each parser reads its own format: `cargo run --release -p ralph-agents --example throughput`.
+//! How fast each parser reads its own format, and whether its memory grows: `cargo xtask bench parsers` runs it.
 //!
-//! Time on the core is counted, not the clock on the wall. The recorded sessions, over and over; for Claude Code also with tool outputs of real sizes.
+//! Time on the core is counted, not the clock on the wall. The recorded sessions, over and over; for Claude Code also with
+//! tool outputs of real sizes. Each line: agent, what, MB/s, signals, memory in KiB after a tenth and at the end; tabs between.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +37,7 @@ fn main() {
 fn measure(def: &AgentDef, what: &str, session: &[u8]) {
     let mut parser = def.parser();
     let (mut out, mut bytes, mut signals) = (Vec::new(), 0usize, 0usize);
-    let start = busy_seconds();
+    let (mut early, start) = (None, busy_seconds());
     while bytes < TOTAL {
         for chunk in session.chunks(CHUNK) {
             parser.push(Stream::Stdout, chunk, &mut out);
@@ -44,11 +45,22 @@ fn measure(def: &AgentDef, what: &str, session: &[u8]) {
             out.clear();
         }
         bytes += session.len();
+        if bytes >= TOTAL / 10 && early.is_none() {
+            early = Some(memory());
+        }
     }
+    let late = memory();
     parser.finish(&mut out);
     let seconds = busy_seconds() - start;
     let speed = bytes as f64 / 1e6 / seconds;
-    println!("{:<9} {what:<24} {speed:>7.0} MB/s  ({signals} signals)", def.name);
+    println!("{}\t{what}\t{speed:.0}\t{signals}\t{}\t{late}", def.name, early.unwrap_or(late));
+}
+
+/// What this process holds in memory, in KiB; 0 where the system does not tell.
+fn memory() -> u64 {
+    let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 /// Time on a core, where the system tells: other programs must not spoil the figure. Else wall-clock time.

@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 
 use ralph_agents::AGENTS;
-use ralph_agents::agent::ToolResults;
+use ralph_agents::agent::{PromptInput, ToolResults, Turn};
+use ralph_agents::price::{self, Price};
 use ralph_core::guard::GUARDS;
 
 /// A generated text by its name. `cargo xtask gen` puts them into the documents.
 pub fn table(name: &str) -> Option<String> {
     match name {
         "agents" => Some(agents_table()),
+        "agent-lines" => Some(agent_lines()),
+        "prices" => Some(prices_table()),
         "guards" => Some(guards_table()),
         "settings" => Some(settings_table()),
         "commands" => Some(commands_table()),
@@ -53,6 +56,51 @@ fn agents_table() -> String {
         let (name, about) = (def.name, def.summary);
         let (tokens, cost) = (yes(def.stream.tokens), yes(def.stream.cost));
         let _ = writeln!(out, "| `{name}` | {about} | {tokens} | {cost} | {tools} |");
+    }
+    out
+}
+
+/// How each agent is called by its name alone.
+fn agent_lines() -> String {
+    let mut out = String::from(
+        "| agent | command line | for working without questions | environment | format |\n|---|---|---|---|---|\n",
+    );
+    for def in AGENTS {
+        let line = |autonomous| {
+            def.command(&Turn { autonomous, ..Turn::default() }).map(|spec| {
+                let words = spec.argv("PROMPT", "FILE").join(" ");
+                let input = if spec.prompt == PromptInput::Stdin { " < PROMPT" } else { "" };
+                (format!("{} {words}{input}", spec.program), spec.bypass, spec.env)
+            })
+        };
+        // A plain command has no line of its own.
+        let (Ok((careful, _, env)), Ok((_, bypass, _))) = (line(false), line(true)) else { continue };
+        let listed = |words: Vec<String>| match words.is_empty() {
+            true => "-".to_owned(),
+            false => format!("`{}`", words.join(" ")),
+        };
+        let own = env.into_iter().filter(|(name, _)| !COMMON.contains(&name.as_str()));
+        let env = listed(own.map(|(name, value)| format!("{name}={value}")).collect());
+        let (name, format, bypass) = (def.name, def.stream.format, listed(bypass));
+        let _ = writeln!(out, "| `{name}` | `{careful}` | {bypass} | {env} | `{format}` |");
+    }
+    out
+}
+
+/// Variables that every agent gets.
+const COMMON: [&str; 3] = ["TERM", "NO_COLOR", "DO_NOT_TRACK"];
+
+fn prices_table() -> String {
+    let mut out = String::from(
+        "| model | input | cached | cache write | output | as of | |\n|---|---|---|---|---|---|---|\n",
+    );
+    for price in price::built_in() {
+        let Price { model, input, cache_read, cache_write, output, date, source } = price;
+        let write = if *cache_write > 0.0 { cache_write.to_string() } else { "-".to_owned() };
+        let _ = writeln!(
+            out,
+            "| `{model}` | {input} | {cache_read} | {write} | {output} | {date} | [source]({source}) |"
+        );
     }
     out
 }

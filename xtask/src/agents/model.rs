@@ -65,6 +65,8 @@ impl Invocation {
 struct Shared {
     script: Mutex<Script>,
     log: Mutex<Vec<String>>,
+    /// The questions that took a turn.
+    asked: Mutex<Vec<Vec<u8>>>,
 }
 
 pub struct ModelServer {
@@ -78,7 +80,8 @@ impl ModelServer {
         let cannot = |error| format!("no model server: {error}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(cannot)?;
         let port = listener.local_addr().map_err(cannot)?.port();
-        let shared = Arc::new(Shared { script: Mutex::new(script), log: Mutex::new(Vec::new()) });
+        let shared =
+            Arc::new(Shared { script: Mutex::new(script), log: Mutex::default(), asked: Mutex::default() });
         let served = Arc::clone(&shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -102,6 +105,12 @@ impl ModelServer {
     /// Turns of the script that were played.
     pub fn played(&self) -> usize {
         locked(&self.shared.script).played()
+    }
+
+    /// Which questions that took a turn have this text somewhere.
+    pub fn heard(&self, text: &str) -> Vec<bool> {
+        let heard = |body: &Vec<u8>| String::from_utf8_lossy(body).contains(text);
+        locked(&self.shared.asked).iter().map(heard).collect()
     }
 
     /// One line for each request.
@@ -153,6 +162,7 @@ fn answer(request: &Request, shared: &Shared) -> (Response, String) {
                 tools::invocation(&offered, call, format!("call_{number}_{index}"))
             });
             let calls: Vec<Invocation> = calls.collect();
+            locked(&shared.asked).push(request.body.clone());
             let what = format!("turn {number}, {} calls", calls.len());
             let model = model_of(path, &body);
             (told(api, streamed, Answer { number, model, text, calls, tokens }), what)
@@ -287,6 +297,7 @@ mod tests {
                 assert!(said.contains(word), "{api:?} has no {word}: {said}");
             }
             assert_eq!(server.played(), 1);
+            assert_eq!((server.heard("stream"), server.heard("else")), (vec![true], vec![false]));
         }
     }
 

@@ -3,7 +3,7 @@
 use super::cli::{Cli, Tokens};
 use super::install::Installed;
 use super::model::{Call, Turn};
-use super::stage::{Session, Stage};
+use super::stage::{Session, Stage, TASK};
 use crate::Result;
 use crate::lab::Lab;
 use rustix::process::Signal;
@@ -27,6 +27,7 @@ pub struct Scenario {
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario { title: "loop", play: three_iterations },
+    Scenario { title: "gate", play: gate },
     Scenario { title: "kill -9", play: kill },
     Scenario { title: "Ctrl-C", play: ctrl_c },
     Scenario { title: "TERM", play: term },
@@ -117,6 +118,7 @@ fn three_iterations(cast: Cast<'_>) -> Result<Played> {
     let finished = stage.of_type("iteration.finished");
     let outcomes: Vec<&Value> = finished.iter().map(|event| &event["outcome"]).collect();
     played.equal("outcomes", outcomes, vec![&json!("ok"); 3]);
+    played.equal("turns that had the task", stage.server.heard(TASK), vec![true; 7]);
     checks(&mut played, &stage, cast.cli);
     tokens(&mut played, &stage, cast.cli);
     let wait = limits(&mut played, &stage);
@@ -185,6 +187,35 @@ fn limits(played: &mut Played, stage: &Stage<'_>) -> String {
             String::new()
         }
     }
+}
+
+/// The agent claims what is not so, is refused, reads why, and claims again.
+fn gate(cast: Cast<'_>) -> Result<Played> {
+    let turns = |workspace: &Path| {
+        let answer = workspace.join("answer.txt").display().to_string();
+        vec![
+            say("I think it is done.\n\n<ralph>COMPLETE</ralph>"),
+            Turn::say("The answer.", vec![Call::Write { path: answer, content: "42\n".into() }]),
+            say(DONE),
+        ]
+    };
+    let gates = json!({"gates": [{"name": "check", "run": "sh ./check.sh"}]});
+    let stage = Stage::new(cast.lab, (cast.cli, cast.installed), "gate", turns, gates)?;
+    let mut played = Played::default();
+    let mut session = stage.run()?;
+    let code = session.wait(WHOLE)?;
+    played.equal("exit code", code, Some(0));
+    played.nothing_alive(&stage);
+    played.equal("claims", stage.of_type("completion.claimed").len(), 2);
+    played.equal("refused claims", stage.of_type("completion.rejected").len(), 1);
+    let gates = stage.of_type("gate.finished");
+    let passed: Vec<Option<bool>> = gates.iter().map(|gate| gate["passed"].as_bool()).collect();
+    played.equal("gate passed", passed, vec![Some(false), Some(true)]);
+    played.equal("iterations", stage.of_type("iteration.finished").len(), 2);
+    // A fresh context knows of the refusal only what its prompt says.
+    played.equal("turns that had the refusal", stage.server.heard("exit code 1"), vec![false, true, true]);
+    played.told = "refused, then done".to_owned();
+    Ok(played.recorded(&stage, &session))
 }
 
 /// A tool that works on until it is killed.

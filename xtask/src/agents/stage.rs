@@ -21,6 +21,8 @@ const CHECK: &str = r#"echo "<ralph>COMPLETE</ralph>"
 test "$(cat answer.txt 2>/dev/null)" = 42
 "#;
 
+pub const TASK: &str = "Make `sh ./check.sh` pass.";
+
 pub struct Stage<'a> {
     lab: &'a Lab,
     installed: &'a Installed,
@@ -81,7 +83,7 @@ impl<'a> Stage<'a> {
         if let Some(model) = cli.model {
             agent["model"] = json!(model);
         }
-        let mut definition = json!({"agent": agent, "prompt": "Make `sh ./check.sh` pass.",
+        let mut definition = json!({"agent": agent, "prompt": TASK,
             "event_loop": {"max_iterations": 6, "iteration_timeout": "10m"}});
         if let (Some(all), Some(more)) = (definition.as_object_mut(), extra.as_object()) {
             all.extend(more.clone());

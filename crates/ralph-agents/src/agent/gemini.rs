@@ -161,12 +161,11 @@ fn error(fatal: bool, message: &str, kind: &str) -> AgentSignal {
 fn usage(stats: &Json<'_>) -> Usage {
     let number = |key| stats[key].u64();
     let cache_read = number("cached").unwrap_or(0);
-    let input = number("input").or_else(|| number("input_tokens").map(|all| all.saturating_sub(cache_read)));
-    Usage {
-        input: input.unwrap_or(0),
-        cache_read,
-        cache_write: 0,
-        output: number("output_tokens").unwrap_or(0),
-        reasoning: 0,
-    }
+    let sent = number("input_tokens");
+    let input = number("input").or_else(|| sent.map(|all| all.saturating_sub(cache_read)));
+    let said = number("output_tokens").unwrap_or(0);
+    // Thinking is in the total only. It is paid like any other output.
+    let output =
+        number("total_tokens").zip(sent).map_or(said, |(all, sent)| all.saturating_sub(sent).max(said));
+    Usage { input: input.unwrap_or(0), cache_read, cache_write: 0, output, reasoning: output - said }
 }

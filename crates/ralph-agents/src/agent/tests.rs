@@ -338,3 +338,19 @@ fn a_tool_result_too_long_to_keep_still_ends_its_tool() {
         assert!(ended, "{agent}: {out:?}");
     }
 }
+
+#[test]
+fn thinking_of_gemini_counts_as_output() {
+    let mut parser = by_name("gemini").unwrap().parser();
+    let mut out = Vec::new();
+    let line = br#"{"type":"result","status":"success","stats":{"total_tokens":4040,"input_tokens":4000,"output_tokens":30,"cached":3000,"input":1000}}
+"#;
+    parser.push(Stream::Stdout, line, &mut out);
+    let usage = out.iter().find_map(|signal| match signal {
+        AgentSignal::Usage { usage, .. } => {
+            Some((usage.input, usage.cache_read, usage.output, usage.reasoning))
+        }
+        _ => None,
+    });
+    assert_eq!(usage, Some((1000, 3000, 40, 10)));
+}

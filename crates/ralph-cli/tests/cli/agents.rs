@@ -260,7 +260,7 @@ fn an_agent_that_does_not_end_after_its_last_word_is_hung() {
     let world = World::new();
     let body = replay("claude", "success").replace("exit 0", "sleep 120");
     let agent = program(&world, "claude", &body);
-    run(&world, &agent, &["--once"]).wait().expect(1);
+    run(&world, &agent, &["--once", "--set", "event_loop.silence_timeout=2s"]).wait().expect(1);
     let events = world.events();
     assert_eq!(events.last("iteration.finished")["outcome"], "hung");
     assert!(events.of("completion.claimed").is_empty(), "what a failed agent says does not count");

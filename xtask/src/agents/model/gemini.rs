@@ -8,9 +8,12 @@ use std::time::Duration;
 fn said(answer: &Answer, parts: Vec<Value>, finish: Option<&str>) -> Value {
     let tokens = answer.tokens;
     let input = tokens.input + tokens.cached;
+    // Thinking is paid like any other output, but counted apart.
+    let thoughts = tokens.output / 4;
     json!({"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": finish}],
         "usageMetadata": {"promptTokenCount": input, "cachedContentTokenCount": tokens.cached,
-            "candidatesTokenCount": tokens.output, "totalTokenCount": input + tokens.output},
+            "candidatesTokenCount": tokens.output - thoughts, "thoughtsTokenCount": thoughts,
+            "totalTokenCount": input + tokens.output},
         "modelVersion": answer.model, "responseId": format!("resp-{}", answer.number)})
 }
 
