@@ -8,6 +8,7 @@ mod metadata;
 mod mutants;
 mod repo;
 mod sim;
+mod stuck;
 mod tidy;
 mod torture;
 
@@ -37,6 +38,7 @@ const TASKS: &[Task] = &[
         summary: "Run the real agent CLIs against a scripted model, end to end.",
         run: agents::run,
     },
+    Task { name: "stuck", summary: "Score the detectors of stuck runs on labelled cases.", run: stuck::run },
     Task { name: "sim", summary: "Simulate a million crashes of the engine.", run: sim::run },
     Task { name: "help", summary: "List the tasks.", run: help },
 ];

@@ -75,6 +75,8 @@ pub enum Command {
     Emit(EmitArgs),
     /// Remove old runs
     Clean(CleanArgs),
+    /// Try stuck detection on recorded iterations
+    Detect(DetectArgs),
     /// Validate a definition, and say what its hats can and can not reach
     Check(CheckArgs),
     /// Draw hats and topics
@@ -255,6 +257,30 @@ pub struct EventsArgs {
     /// Print one line of JSON per event
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DetectArgs {
+    /// A file of cases, one JSON object a line: {"id", "iterations": [{"output", "tools"?, "failed"?, "state"?}]}
+    #[arg(long, value_name = "FILE")]
+    pub cases: PathBuf,
+    /// Print one line per case, {"id", "fired_at"}: after which iteration the first alarm comes, counted from 0
+    #[arg(long)]
+    pub predictions: bool,
+    /// Which detector is asked
+    #[arg(long, value_name = "NAME", default_value = "no_progress")]
+    pub detector: Detector,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Detector {
+    /// Iterations that bring nothing new; this one decides in a run
+    NoProgress,
+    /// Outputs that are nearly the same, line by line
+    Similarity,
+    /// The same main action or error several times in a row
+    Signature,
 }
 
 #[derive(Debug, ClapArgs)]

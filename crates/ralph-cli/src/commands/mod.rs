@@ -4,6 +4,7 @@ mod check;
 mod clean;
 mod control;
 mod demo;
+mod detect;
 mod emit;
 mod events;
 mod graph;
@@ -43,6 +44,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Say(args) => control::say(args),
         Command::Clean(args) => clean::clean(args),
         Command::Emit(args) => emit::emit(args),
+        Command::Detect(args) => detect::detect(args),
         Command::Check(args) => check::check(args),
         Command::Graph(args) => graph::graph(args),
         Command::Init(args) => presets::init(args),

@@ -9,6 +9,7 @@ mod control;
 mod corpus;
 mod crash;
 mod demo;
+mod detect;
 mod disk;
 mod hats;
 mod leftovers;

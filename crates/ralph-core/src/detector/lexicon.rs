@@ -25,6 +25,8 @@ impl Sense {
     pub(super) const FILLER: Sense = Sense(128);
     /// The agent announces work of its own.
     pub(super) const ACT: Sense = Sense(256);
+    /// A unit of size.
+    pub(super) const SIZE: Sense = Sense(512);
 
     pub(super) fn is(self, other: Sense) -> bool {
         self.0 & other.0 != 0
@@ -149,12 +151,12 @@ const WORDS: &[(Sense, &[&str])] = &[
         Sense::NOISE,
         &[
             "line", "lines", "col", "column", "offset", "limit", "ms", "s", "sec", "secs", "second",
-            "seconds", "min", "mins", "minute", "minutes", "hour", "hours", "b", "kb", "mb", "gb", "kib",
-            "mib", "gib", "bytes", "byte", "token", "tokens", "usd", "cost", "price", "pid", "port", "ppid",
-            "tid", "thread", "seed", "duration", "elapsed", "uptime", "took", "took:", "time", "timeout",
-            "memory", "mem", "rss", "heap", "cpu", "load", "latency", "speed", "rate", "us", "ns", "eta",
-            "age", "ago", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-            "mon", "tue", "wed", "thu", "fri", "sat", "sun", "more", "fps", "ops",
+            "seconds", "min", "mins", "minute", "minutes", "hour", "hours", "token", "tokens", "usd", "cost",
+            "price", "pid", "port", "ppid", "tid", "thread", "seed", "duration", "elapsed", "uptime", "took",
+            "took:", "time", "timeout", "memory", "mem", "rss", "heap", "cpu", "load", "latency", "speed",
+            "rate", "us", "ns", "eta", "age", "ago", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug",
+            "sep", "oct", "nov", "dec", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "more", "fps",
+            "ops",
         ],
     ),
     (
@@ -183,6 +185,8 @@ const WORDS: &[(Sense, &[&str])] = &[
             "weren't",
             "there's",
             "neither",
+            "empty",
+            "unchanged",
             "never",
         ],
     ),
@@ -230,6 +234,8 @@ const WORDS: &[(Sense, &[&str])] = &[
             "met",
             "fulfilled",
             "actionable",
+            "backlog",
+            "todos",
             "add",
             "change",
         ],

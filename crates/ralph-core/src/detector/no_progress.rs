@@ -6,11 +6,12 @@
 //! the circle, and that is an alarm. Saying that there is nothing to do, and saying nothing at all, are counted apart.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::sample::{Sample, Shared};
-use super::sketch::Sketch;
+use super::sketch::{Counts, Sketch};
 
 /// Iterations that are remembered.
 const MEMORY: usize = 128;
@@ -85,6 +86,38 @@ pub enum Pattern {
     Empty { times: u32 },
 }
 
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let round = |period: &usize| match period {
+            1 => String::new(),
+            period => format!(" in a circle of {period} iterations"),
+        };
+        match self {
+            Pattern::Repeats { period, times } => {
+                write!(f, "the same for the {} time{}, and nothing new", nth(*times), round(period))
+            }
+            Pattern::SameError { period, times } => {
+                write!(f, "the same error for the {} time{}, and nothing new", nth(*times), round(period))
+            }
+            Pattern::NothingToDo { times } => {
+                write!(f, "{times} iterations in a row say that there is nothing to do")
+            }
+            Pattern::Empty { times } => write!(f, "{times} iterations in a row said nothing and did nothing"),
+        }
+    }
+}
+
+fn nth(n: u32) -> String {
+    let ending = match (n % 100, n % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct NoProgress {
     settings: Settings,
@@ -134,9 +167,13 @@ impl Memory {
 #[derive(Debug, Clone, Default)]
 struct Trail {
     last: f64,
+    low: f64,
+    high: f64,
     /// The last step, and how many there were in a row that were like it.
     step: f64,
     steps: u32,
+    /// It has gone up and down.
+    erratic: bool,
     seen: u64,
     /// It has risen by one with each iteration since the first.
     counts_iterations: bool,
@@ -146,19 +183,22 @@ struct Trail {
 impl Trail {
     fn step(&mut self, value: f64, now: u64) {
         if self.seen == 0 {
-            *self = Trail { last: value, seen: 1, counts_iterations: true, first: now, ..Trail::default() };
+            let (last, low, high) = (value, value, value);
+            *self =
+                Trail { last, low, high, seen: 1, counts_iterations: true, first: now, ..Trail::default() };
             return;
         }
         let step = value - self.last;
-        // Work goes on in steps of about the same size; noise jumps.
+        // Work goes on in steps of about the same size and never back; noise jumps.
         let like_before = step * self.step > 0.0 && (0.25..=4.0).contains(&(step / self.step));
-        self.steps = match (step == 0.0, like_before) {
-            (true, _) => 0,
-            (false, true) => self.steps + 1,
-            (false, false) => 1,
-        };
+        self.erratic |= step * self.step < 0.0;
+        if step != 0.0 {
+            self.steps = if like_before { self.steps + 1 } else { 1 };
+            self.step = step;
+        }
         self.counts_iterations &= value == self.last + 1.0 && now == self.first + self.seen;
-        (self.step, self.last) = (step, value);
+        self.last = value;
+        (self.low, self.high) = (self.low.min(value), self.high.max(value));
         self.seen += 1;
     }
 }
@@ -230,20 +270,36 @@ impl NoProgress {
         (new as f64 * each, of(now).at(level).count() as f64 * each)
     }
 
-    /// A checkbox, a count or a test result that has a value it never had before; or a number that keeps going one way.
+    /// A checkbox or a test result that is what it never was before; a count that is higher or lower than ever; or any number
+    /// that keeps going one way.
     fn tells_progress(&self, now: &Sketch) -> bool {
         let news =
             |(key, value): (u32, u32)| self.marks.get(&key).is_some_and(|known| !known.contains(&value));
         if now.standing().any(news) {
             return true;
         }
-        let moving = now.numbers.iter().filter_map(|(key, value)| {
-            let mut trail = self.numbers.get(key)?.clone();
+        let (mut moving, mut sizes) = (Vec::new(), Vec::new());
+        for (key, value, counts) in &now.numbers {
+            let Some(known) = self.numbers.get(key) else { continue };
+            let mut trail = known.clone();
             trail.step(*value, self.count);
-            (trail.steps > 0 && !trail.counts_iterations).then_some(trail)
-        });
-        let moving: Vec<Trail> = moving.collect();
-        (1..=MOST_MOVING).contains(&moving.len()) && moving.iter().all(|trail| trail.steps >= 2)
+            if *value == known.last || (trail.counts_iterations && *counts != Counts::Work) {
+                continue;
+            }
+            match counts {
+                Counts::Work | Counts::Parts if (known.low..=known.high).contains(value) => {}
+                Counts::Work | Counts::Parts => return true,
+                Counts::Unknown | Counts::Size if trail.erratic => {}
+                Counts::Unknown => moving.push(trail.steps),
+                Counts::Size => sizes.push(trail.steps),
+            }
+        }
+        let go_on = |moving: &[u32]| moving.len() <= MOST_MOVING && moving.iter().all(|steps| *steps >= 2);
+        match (moving.is_empty(), sizes.is_empty()) {
+            (false, _) => go_on(&moving),
+            (true, false) => go_on(&sizes),
+            (true, true) => false,
+        }
     }
 
     fn count_repeats(&mut self, now: &Sketch, quiet: bool) {
@@ -290,6 +346,10 @@ impl NoProgress {
         let says = now.says;
         let idle = says.words > 0 && f64::from(says.idle) >= MOSTLY * f64::from(says.words.max(says.idle));
         let idle = idle && says.words < SHORT && now.calls.changing == 0;
+        // No tool, no change and hardly a word: whatever the words are, nothing is done.
+        let unchanged_by = |then: &Sketch| now.state.is_some() && now.state == then.state;
+        let inert = now.calls.known && now.calls.count == 0 && self.past.back().is_some_and(unchanged_by);
+        let idle = idle || (inert && (1..SHORT / 2).contains(&says.words) && now.facts.is_empty());
         // The first of them may sum up what was done before.
         let calm = !novelty.progress && novelty.facts <= NEW_FACTS_SHARE * novelty.all_facts;
         self.nothing = match (idle, calm) {
@@ -361,7 +421,7 @@ impl NoProgress {
                 known.push(value);
             }
         }
-        for (key, value) in &now.numbers {
+        for (key, value, _) in &now.numbers {
             self.numbers.entry(*key).or_default().step(*value, self.count);
         }
         if eventful {

@@ -4,6 +4,7 @@
 //! else, so a resumed run has the same evidence as one that was never interrupted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +24,8 @@ const MAX_LINE: usize = 4096;
 const MOST_FACTS: usize = 320;
 const MOST_WORDS: usize = 160;
 const MOST_SHINGLES: usize = 256;
-const MOST_MARKS: usize = 96;
-const MOST_NUMBERS: usize = 24;
+const MOST_MARKS: usize = 64;
+const MOST_NUMBERS: usize = 48;
 const MOST_ERRORS: usize = 24;
 /// More errors than these are many.
 const MOST_FAULTS: usize = 1000;
@@ -55,7 +56,7 @@ pub struct Sketch {
     /// Lines that name an error, normalised.
     #[serde(skip_serializing_if = "Sample::is_empty")]
     pub errors: Sample,
-    /// Where the work stands, in the iteration's own words: checkboxes, counts, test results.
+    /// Where the work stands, in the iteration's own words: checkboxes, test results.
     #[serde(skip_serializing_if = "Marks::is_empty")]
     pub marks: Marks,
     /// Lines that name something as failing or not done. A list that gets shorter is progress, though every line of it has
@@ -65,9 +66,9 @@ pub struct Sketch {
     /// Different lines that name an error and a place.
     #[serde(skip_serializing_if = "is_zero")]
     pub faults: u32,
-    /// Other numbers, each by what stands around it.
+    /// Numbers by what stands around them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub numbers: Vec<(u32, f64)>,
+    pub numbers: Vec<(u32, f64, Counts)>,
     #[serde(skip_serializing_if = "Calls::is_empty")]
     pub calls: Calls,
     /// The last thing it did failed.
@@ -216,6 +217,51 @@ impl<'de> Deserialize<'de> for Marks {
     }
 }
 
+/// What a number counts, as far as its surroundings tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Counts {
+    /// Tests, errors, what is left to do.
+    #[serde(rename = "w")]
+    Work,
+    /// Parts of a whole: `3/12`.
+    #[serde(rename = "p")]
+    Parts,
+    /// Bytes.
+    #[serde(rename = "s")]
+    Size,
+    #[serde(rename = "u")]
+    Unknown,
+}
+
+/// Numbers, sampled by their keys: the same are kept of any two iterations. Several with one key add up.
+#[derive(Debug, Default)]
+struct Numbers {
+    level: u32,
+    values: BTreeMap<u32, (f64, Counts)>,
+}
+
+impl Numbers {
+    fn add(&mut self, key: u32, value: f64, counts: Counts) {
+        if key.leading_zeros() < self.level {
+            return;
+        }
+        let known = self.values.entry(key).or_insert((0.0, counts));
+        known.0 += value;
+        while self.values.len() > MOST_NUMBERS && self.level < 32 {
+            self.level += 1;
+            let level = self.level;
+            self.values.retain(|key, _| key.leading_zeros() >= level);
+        }
+    }
+}
+
+/// Whether these tokens go on as in `3 of 12`.
+fn is_of(behind: &[Token]) -> bool {
+    matches!(behind, [of, total, ..] if of.hash == *OF && total.kind == Kind::Number)
+}
+
+static OF: LazyLock<u64> = LazyLock::new(|| hash::of("of"));
+
 /// What an agent did with a tool, as far as its stream tells.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ToolUse<'a> {
@@ -245,7 +291,7 @@ pub struct Sketcher {
     shingles: Sampler,
     named: Sampler,
     errors: Sampler,
-    numbers: BTreeMap<u32, f64>,
+    numbers: Numbers,
     tokens: Vec<Token>,
     signature: SignatureReader,
     /// Lines that name something as failing or not done, and lines that name an error with its place.
@@ -272,7 +318,7 @@ impl Sketcher {
             shingles: Sampler::new(MOST_SHINGLES),
             named: Sampler::new(MOST_SHINGLES),
             errors: Sampler::new(MOST_ERRORS),
-            numbers: BTreeMap::new(),
+            numbers: Numbers::default(),
             tokens: Vec::new(),
             signature: SignatureReader::default(),
             open: 0,
@@ -371,31 +417,29 @@ impl Sketcher {
     fn take_numbers(&mut self, tokens: &[Token]) {
         for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Number) {
             let before = at.checked_sub(1).map(|at| tokens[at]);
-            let behind = tokens.get(at + 1).copied();
-            let words = [before, behind, tokens.get(at + 2).copied()];
-            let is_word = |token: &Option<Token>| {
-                token.is_some_and(|token| matches!(token.kind, Kind::Word | Kind::Fact))
-            };
+            let around = [before, tokens.get(at + 1).copied(), tokens.get(at + 2).copied()];
+            let is_word = |token: &Token| matches!(token.kind, Kind::Word | Kind::Fact);
+            let of = token.of.is_some_and(|of| of != 100.0) || is_of(&tokens[at + 1..]);
             // A number among numbers is a column of a table.
-            if !is_word(&before) && !is_word(&behind) && token.of.is_none() {
+            if !around[..2].iter().flatten().any(is_word) && !of {
                 continue;
             }
-            let nearby = words.into_iter().chain([tokens.get(at + 3).copied()]).flatten();
-            let progress = nearby.into_iter().any(|token| token.sense.is(Sense::PROGRESS));
-            let key = words.iter().flatten().fold(Hasher::new(), |hasher, token| hasher.number(token.hash));
-            let key = short(key.finish());
-            if progress {
-                let value = short(Hasher::new().number(token.value.to_bits()).finish());
-                self.sketch.marks.add(key, value, MOST_MARKS);
-            } else if self.numbers.len() < MOST_NUMBERS || self.numbers.contains_key(&key) {
-                self.numbers.insert(key, token.value);
-            }
+            let behind = tokens[at + 1..].iter().take(3).take_while(|token| is_word(token) || of);
+            let progress = before.iter().chain(behind).any(|token| token.sense.is(Sense::PROGRESS));
+            let key = around.iter().flatten().fold(Hasher::new(), |hasher, token| hasher.number(token.hash));
+            let size = tokens.get(at + 1).is_some_and(|token| token.sense.is(Sense::SIZE));
+            let counts = match (progress, of) {
+                (true, _) if !size => Counts::Work,
+                (false, true) => Counts::Parts,
+                _ if size => Counts::Size,
+                _ => Counts::Unknown,
+            };
+            self.numbers.add(short(key.finish()), token.value, counts);
         }
     }
 
     /// A checkbox or a test result: what stands behind it is the key.
     fn take_status(&mut self, line: &str, tokens: &[Token]) {
-        let Some(status) = status(line) else { return };
         let named = tokens.iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Fact));
         let named = named.filter(|token| token.letters > 1 && !token.sense.is(Sense::PROGRESS));
         let mut some = false;
@@ -403,9 +447,17 @@ impl Sketcher {
             some = true;
             hasher.number(token.hash)
         });
-        if some {
+        if !some {
+            return;
+        }
+        if let Some(status) = status(line) {
             self.sketch.marks.add(short(key.number(7).finish()), status, MOST_MARKS);
             self.open += u32::from(status == OPEN);
+        } else if let Some(last) =
+            tokens.last().filter(|last| last.sense.is(Sense::PROGRESS) && ends_apart(line))
+        {
+            // `test parse ... ok`, `3. Write the docs (done)`.
+            self.sketch.marks.add(short(key.number(8).finish()), short(last.hash), MOST_MARKS);
         }
     }
 
@@ -454,7 +506,8 @@ impl Sketcher {
         sketch.shingles = self.shingles.finish();
         sketch.named = self.named.finish();
         sketch.errors = self.errors.finish();
-        sketch.numbers = self.numbers.into_iter().collect();
+        sketch.numbers =
+            self.numbers.values.into_iter().map(|(key, (value, counts))| (key, value, counts)).collect();
         sketch.calls.what.sort_unstable();
         sketch.signature = self.signature.finish();
         sketch
@@ -533,6 +586,13 @@ impl Senses {
             waiting,
         }
     }
+}
+
+/// Whether a line's last word stands apart from the rest, as a result does.
+fn ends_apart(line: &str) -> bool {
+    let line = line.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let word = line.rfind(|c: char| !c.is_alphanumeric()).map(|at| line[..at + 1].trim_end());
+    word.is_some_and(|before| before.ends_with(['(', '[', ':', '.', '-', '…', '|', '=', '→', '—']))
 }
 
 /// Done, and not done.

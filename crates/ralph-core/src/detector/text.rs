@@ -47,6 +47,9 @@ impl Token {
 
 const MASK: u64 = 0x6d61_736b;
 const NUMBER: u64 = 0x6e75_6d62;
+/// Programs choose the unit by the number, so all of them are one.
+const SIZE: u64 = 0x7369_7a65;
+const SIZES: &[&str] = &["b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "bytes", "byte"];
 
 /// The text of some bytes of a line, fit to be read by [`tokens`].
 pub(super) fn clean(bytes: &[u8]) -> Cow<'_, str> {
@@ -60,7 +63,6 @@ pub(super) fn clean(bytes: &[u8]) -> Cow<'_, str> {
 pub(super) fn tokens(line: &str, out: &mut Vec<Token>) {
     out.clear();
     let mut start = None;
-    let mut glue = ' ';
     let mut chars = line.char_indices().peekable();
     let mut before = ' ';
     while let Some((at, c)) = chars.next() {
@@ -68,19 +70,17 @@ pub(super) fn tokens(line: &str, out: &mut Vec<Token>) {
         let between_digits = before.is_ascii_digit() && next.is_ascii_digit();
         if is_ideograph(c) {
             // Scripts without spaces: each sign counts as a word.
-            push(line, &mut start, at, glue, out);
+            push(line, &mut start, at, out);
             let mut buffer = [0; 4];
             out.push(Token { letters: 4, ..Token::new(Kind::Word, hash::of(c.encode_utf8(&mut buffer))) });
-            glue = ' ';
         } else if is_separator(c) && !(between_digits && matches!(c, ',' | ':')) {
-            push(line, &mut start, at, glue, out);
-            glue = c;
+            push(line, &mut start, at, out);
         } else if start.is_none() {
             start = Some(at);
         }
         before = c;
     }
-    push(line, &mut start, line.len(), glue, out);
+    push(line, &mut start, line.len(), out);
     settle(out);
 }
 
@@ -112,7 +112,7 @@ fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0x20000..=0x3ffff)
 }
 
-fn push(line: &str, start: &mut Option<usize>, end: usize, glue: char, out: &mut Vec<Token>) {
+fn push(line: &str, start: &mut Option<usize>, end: usize, out: &mut Vec<Token>) {
     let Some(from) = start.take() else { return };
     let chunk = line[from..end].trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '_'));
     let chunk = chunk.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '$' | '_'));
@@ -120,16 +120,20 @@ fn push(line: &str, start: &mut Option<usize>, end: usize, glue: char, out: &mut
         return;
     }
     let mut token = classify(chunk);
-    // `auth.ts:45` and `zsh:7`, but not `failed:7`.
-    if token.kind == Kind::Number
-        && glue == ':'
-        && from > 0
-        && line[..from].ends_with(':')
-        && !out.last().is_some_and(|last| last.sense.is(Sense::PROGRESS))
-    {
+    if token.kind == Kind::Number && is_place(&line[..from], out.last()) {
         token = Token::mask();
     }
     out.push(token);
+}
+
+/// Whether a number behind this is a line of a file: `auth.ts:45`, `zsh:7` and `auth.cs(45`, but not `failed:7`.
+fn is_place(before: &str, last: Option<&Token>) -> bool {
+    let Some(last) = last else { return false };
+    let glued = |text: &str| text.ends_with(|c: char| c.is_alphanumeric());
+    match before.strip_suffix(':') {
+        Some(before) => glued(before) && !last.sense.is(Sense::PROGRESS),
+        None => before.strip_suffix('(').is_some_and(glued) && last.kind == Kind::Fact,
+    }
 }
 
 /// Numbers whose neighbours tell that they are noise.
@@ -143,9 +147,10 @@ fn settle(tokens: &mut [Token]) {
         let further =
             if tokens[at.saturating_sub(1)].kind == Kind::Word { sense(2) } else { Sense::default() };
         let behind = tokens.get(at + 1).map(|token| token.sense).unwrap_or_default();
-        let counts_tries = before.is(Sense::TRY);
-        let noise = [before, further, behind].iter().any(|sense| sense.is(Sense::NOISE));
-        if counts_tries || (noise && !before.is(Sense::PROGRESS)) {
+        let noise = before.is(Sense::NOISE)
+            || behind.is(Sense::NOISE)
+            || (further.is(Sense::NOISE) && !before.is(Sense::PROGRESS));
+        if before.is(Sense::TRY) || noise {
             tokens[at] = Token::mask();
         }
     }
@@ -157,6 +162,9 @@ fn classify(chunk: &str) -> Token {
     }
     if is_stamp(chunk) || is_uuid(chunk) {
         return Token::mask();
+    }
+    if SIZES.contains(&chunk.to_lowercase().as_str()) {
+        return Token { sense: Sense::SIZE, letters: 2, ..Token::new(Kind::Word, SIZE) };
     }
     let mut shape = Shape::default();
     let mut hasher = Hasher::new();
@@ -237,6 +245,11 @@ fn numeric(chunk: &str) -> Option<Token> {
     }
     if !first.is_ascii_digit() {
         return None;
+    }
+    // A comma between thousands, or a line and a column.
+    let groups = chunk.split(',').skip(1);
+    if !groups.clone().all(|group| group.split('.').next().is_some_and(|digits| digits.len() == 3)) {
+        return chunk.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '.')).then(Token::mask);
     }
     let plain = chunk.replace(',', "");
     if let Ok(value) = plain.parse::<f64>() {
