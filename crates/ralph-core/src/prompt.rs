@@ -57,7 +57,7 @@ pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
 pub fn memory_files(plan: &Plan, draft: &Draft, task: &str) -> Option<Vec<(String, String)>> {
     let (names, file) = (&plan.memory, draft.file.as_ref().filter(|_| plan.memory.enabled)?);
     let summary = match summary(plan, draft, task) {
-        text if text.is_empty() => format!("## Ralph Summary\n\nNo iteration has finished yet.\n"),
+        text if text.is_empty() => "## Ralph Summary\n\nNo iteration has finished yet.\n".to_owned(),
         text => text,
     };
     Some(vec![
