@@ -13,7 +13,7 @@ use ralph_runtime::task;
 
 use super::{screen, workspace};
 use crate::args::{RunArgs, ScreenArgs};
-use crate::config::{self, AgentSpec, Env, Flags, Given, Loaded, Sources};
+use crate::config::{self, Env, Flags, Given, Loaded, Sources};
 use crate::error::CliError;
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
@@ -53,7 +53,7 @@ pub fn work(
     let plan = loaded.to_plan(log_dir, is_root)?;
     check_agents(&loaded, &plan)?;
     check_commands(&loaded, &plan)?;
-    warn_of_unknown_cost(&loaded, &plan);
+    warn_of_unknown_cost(&plan);
     warn_of_hats(&loaded, &plan);
     if dry {
         return dry_run(&plan);
@@ -110,15 +110,12 @@ pub fn check_commands(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
 }
 
 /// A limit that can not hold is said at the start, not found out in the morning.
-fn warn_of_unknown_cost(loaded: &Loaded, plan: &Plan) {
-    let fallback = loaded.definition.fallback.iter().filter_map(AgentSpec::of_line);
-    let agents = std::iter::once(loaded.agent.clone()).chain(fallback);
-    let names = std::iter::once(&plan.agent).chain(&plan.fallback).map(|agent| agent.name.as_str());
-    let unknown: Vec<&str> = agents
-        .zip(names)
-        .filter(|(agent, _)| !agent.cost_enforceable(&plan.prices))
-        .map(|(_, name)| name)
-        .collect();
+fn warn_of_unknown_cost(plan: &Plan) {
+    let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
+    let agents = std::iter::once(&plan.agent).chain(&plan.fallback).chain(hats);
+    let unknown = agents.filter(|agent| !config::cost_is_known(agent, &plan.prices));
+    let mut unknown: Vec<&str> = unknown.map(|agent| agent.name.as_str()).collect();
+    unknown.dedup();
     if plan.limits.max_cost_usd.is_some() && !unknown.is_empty() {
         let (who, whose) =
             (unknown.join(", "), if unknown.len() == 1 { "its model" } else { "their models" });

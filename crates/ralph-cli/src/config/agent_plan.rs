@@ -29,11 +29,9 @@ impl AgentSpec {
         agent::by_name(&self.program).err()?.nearest
     }
 
-    /// Whether a cost limit can be enforced: the agent reports its cost, or its tokens and their price is known.
+    /// Whether a cost limit can be enforced.
     pub fn cost_enforceable(&self, prices: &[Price]) -> bool {
-        let Ok(def) = self.reads_like() else { return false };
-        let priced = |model: String| price::find(&model, &price::of_user(prices)).is_some();
-        def.stream.cost || (def.stream.tokens && self.model_asked().is_some_and(priced))
+        self.to_plan(false).is_ok_and(|plan| cost_is_known(&plan, prices))
     }
 
     /// The model, from its own key or from the agent's own flag.
@@ -101,6 +99,13 @@ impl AgentSpec {
             model: self.model_asked(),
         })
     }
+}
+
+/// Whether the cost of an agent is known while it works: it says so, or it says its tokens and they have a price.
+pub fn cost_is_known(agent: &AgentPlan, prices: &[Price]) -> bool {
+    let Ok(def) = agent::by_format(&agent.output) else { return false };
+    let priced = |model: &str| price::find(model, &price::of_user(prices)).is_some();
+    def.stream.cost || (def.stream.tokens && agent.model.as_deref().is_some_and(priced))
 }
 
 fn any_command() -> &'static AgentDef {

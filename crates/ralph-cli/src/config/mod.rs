@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::plan::{Plan, Task};
 
 pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
+pub use agent_plan::cost_is_known;
 pub use commands::{CommandDef, Name};
 pub use definition::{Definition, EventLoop, FailureBackoff};
 pub use diagnostic::{ConfigError, Diagnostic};

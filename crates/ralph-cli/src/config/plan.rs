@@ -38,10 +38,6 @@ impl Loaded {
             fallback.push(spec.to_plan(is_root).map_err(|message| at("fallback", &message))?);
         }
         let mut limits = limits(&definition.event_loop);
-        let is_stream = std::iter::once(&agent).chain(&fallback).all(AgentPlan::shows_work);
-        if definition.event_loop.silence_timeout.is_none() && is_stream {
-            limits.silence_timeout = Some(STREAM_SILENCE);
-        }
         let args = self.args.clone().unwrap_or_default();
         let folder = self.file.as_deref().and_then(Path::parent);
         let given = self.args.as_ref();
@@ -57,6 +53,12 @@ impl Loaded {
             is_root,
         };
         let hats = hats.plan(definition, &self.task)?;
+        let of_hats = hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
+        // A plain command may have nothing to say for hours.
+        let is_stream = std::iter::once(&agent).chain(&fallback).chain(of_hats).all(AgentPlan::shows_work);
+        if definition.event_loop.silence_timeout.is_none() && is_stream {
+            limits.silence_timeout = Some(STREAM_SILENCE);
+        }
         let idle = idle::plan(&self.settings, definition, &self.workspace, folder)?;
         let fallback_after = definition.fallback_after.0;
         let fallback_wait = definition.fallback_wait.0;
