@@ -10,6 +10,7 @@ mod corpus;
 mod crash;
 mod demo;
 mod disk;
+mod gates;
 mod hats;
 mod leftovers;
 mod locking;
