@@ -111,8 +111,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "downtime_is_work",
         file: "crates/ralph-core/src/state.rs",
-        find: "matches!(event, Event::RunResumed(_))) {",
-        replace: "false) {",
+        find: "_ if matches!(event, Event::RunResumed(_)) => {}",
+        replace: "_ if false => {}",
         why: "A resume that is cut short counts the time ralph was down as work.",
     },
     Mutant {

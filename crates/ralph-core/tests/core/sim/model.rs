@@ -1,14 +1,15 @@
 //! What a journal must mean, written a second time: every synced record is checked against the rules as the definition
 //! states them, and the counters are counted again.
 
+mod proving;
 mod stopping;
 
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentExited, AgentKilled, DelayReason, DelayStarted, Event, GatesFinished, GatesKilled, InterruptCause,
-    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, Outcome, RunStarted,
-    RunStopped, StopHow, StopRequest, TimerId, TimerSlot, UsageUpdated,
+    AgentExited, AgentKilled, DelayReason, DelayStarted, Event, InterruptCause, IterationFinished,
+    IterationInterrupted, IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped,
+    UsageUpdated,
 };
 use ralph_core::plan::{Limits, Pace};
 use ralph_core::state::{Phase, RunState};
@@ -201,31 +202,10 @@ impl Model {
                 let exited = self.running.as_ref().and_then(|r| r.exited.as_ref());
                 ensure!(exited.is_some_and(|e| e.claims_complete), "a claim that was not made");
             }
-            Event::GatesStarted(started) => {
-                let due = self.due();
-                ensure!(
-                    self.running.is_none() && self.waiting.is_none() && !self.paused,
-                    "gates at a wrong time"
-                );
-                ensure!(self.must_stop.is_none() && !self.stop_now, "gates although it has to stop");
-                let last = self.last.as_ref().map(|last| last.iteration);
-                ensure!(last == Some(started.iteration), "gates of iteration {}", started.iteration);
-                self.proof.started(at, started, &due)?;
-            }
-            Event::GatesKilled(kill) => self.gates_killed(at, kill)?,
-            Event::CompletionAccepted(claim) => {
-                let last = self.last.as_ref().ok_or("nothing is claimed")?;
-                ensure!(last.claims_complete && last.iteration == claim.iteration, "believed, not claimed");
-                let due = self.due();
-                self.proof.accept(claim, &due)?;
-                self.must_follow = Some("run.stopped");
-            }
-            Event::CompletionRejected(claim) => {
-                let last = self.last.as_ref().ok_or("nothing is claimed")?;
-                ensure!(last.claims_complete && last.iteration == claim.iteration, "refused, not claimed");
-                let due = self.due();
-                self.proof.reject(claim, &due)?;
-            }
+            Event::GatesStarted(_)
+            | Event::GatesKilled(_)
+            | Event::CompletionAccepted(_)
+            | Event::CompletionRejected(_) => self.proving(at, event)?,
             Event::LimitHit(hit) => self.limit_hit(at, hit)?,
             Event::AgentSwitched(switched) => {
                 self.may_go_on(at)?;
@@ -252,46 +232,6 @@ impl Model {
             }
             Event::RunStopped(stopped) => self.run_stopped(at, stopped)?,
             other => return Err(format!("{} is no decision", other.name())),
-        }
-        Ok(())
-    }
-
-    fn stop_requested(&mut self, request: &StopRequest) {
-        self.stop_request = Some(request.by);
-        if request.how != StopHow::AfterIteration {
-            self.stop_now = true;
-            if self.proof.checking.is_some() {
-                self.must_follow = Some("gates.killed");
-            }
-        }
-    }
-
-    fn timer_fired(&mut self, timer: &TimerId) {
-        let TimerSlot::Guard(key) = &timer.slot else { return };
-        match &self.proof.checking {
-            Some(gates) if gates.killed.is_none() => self.must_follow = Some("gates.killed"),
-            Some(_) => {}
-            None if self.running.is_none() => self.must_stop = Some(key.clone()),
-            None => {}
-        }
-    }
-
-    fn gates_killed(&mut self, at: Timestamp, kill: &GatesKilled) -> Check {
-        let justified = match &kill.why {
-            KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
-            KillCause::Stop => self.stop_now,
-            _ => false,
-        };
-        ensure!(justified, "gates are killed without cause: {:?}", kill.why);
-        self.proof.killed(kill)
-    }
-
-    fn gates_finished(&mut self, event: &Event, ran: &GatesFinished) -> Check {
-        ensure!(ran.duration.subsec_nanos() % 1_000_000 == 0, "the journal can not hold {:?}", ran.duration);
-        let killed = self.proof.checking.as_ref().and_then(|gates| gates.killed.clone());
-        self.runtime += self.proof.input(event, self.last.as_ref())?;
-        if let Some(KillCause::Guard(key)) = killed {
-            self.must_stop = Some(key);
         }
         Ok(())
     }
@@ -571,14 +511,6 @@ impl Model {
             (true, _) => Some((DelayReason::Failure, after)),
             (false, false) => Some((DelayReason::Delay, delay)),
             (false, true) => None,
-        }
-    }
-
-    /// What has to be done about the last iteration before anything else.
-    fn due(&self) -> Due {
-        match self.idle.reason(self.last.as_ref()) {
-            Some(_) => Due::Nothing,
-            None => self.proof.due(self.last.as_ref()),
         }
     }
 
