@@ -68,8 +68,8 @@ fn print(totals: &Totals, seconds: f64) {
     for (reason, count) in &totals.stops {
         println!("  {reason:<22} {count}");
     }
-    for (met, count) in &totals.patience {
-        println!("  {met:<28} {count}");
+    for (met, count) in totals.patience.iter().chain(&totals.proof) {
+        println!("  {met:<40} {count}");
     }
     println!("seconds          {seconds:.1}");
 }

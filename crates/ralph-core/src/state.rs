@@ -186,7 +186,7 @@ impl RunState {
         self.bus.iter_mut().for_each(|bus| bus.apply(event));
         match event {
             Event::RunResumed(resumed) => self.apply_resumed(resumed, at),
-            Event::StopRequested(request) => self.stop_request = Some(request.clone()),
+            Event::StopRequested(request) => self.apply_stop_request(request),
             Event::PauseRequested {} => self.pause_requested = true,
             Event::UnpauseRequested { now } => {
                 self.pause_requested = false;
@@ -221,7 +221,8 @@ impl RunState {
             | Event::GatesFinished(_)
             | Event::GatesKilled(_)
             | Event::CompletionAccepted(_)
-            | Event::CompletionRejected(_) => self.apply_proof(event, at),
+            | Event::CompletionRejected(_)
+            | Event::JournalFailed { .. } => self.apply_proof(event, at),
             Event::DelayStarted(delay) => self.apply_delay(delay, at),
             Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
             Event::RunUnpaused {} => self.phase = Phase::Ready,
@@ -245,7 +246,7 @@ impl RunState {
     fn apply_proof(&mut self, event: &Event, at: Timestamp) {
         match event {
             Event::GatesStarted(started) => {
-                self.proof.apply_started();
+                self.proof.forget_results();
                 self.phase = Phase::Checking(Checking::of(started, self.events, at));
             }
             Event::GateFinished(result) => self.proof.apply_result(result),
@@ -266,6 +267,7 @@ impl RunState {
                 self.memory.settle(rejected.iteration, Claim::Rejected { why: rejected.why.clone() });
                 self.proof.apply_rejected(rejected);
             }
+            Event::JournalFailed { .. } => self.end_gates(at),
             _ => {}
         }
     }
@@ -293,12 +295,11 @@ impl RunState {
         self.stopped = None;
         if let Phase::Checking(checking) = &self.phase {
             // The gates died with ralph, and run again. What they worked counts.
-            self.runtime = self.runtime.saturating_add(checking.last_seen.since(checking.started_at));
-            self.phase = Phase::Ready;
+            self.end_gates(checking.last_seen);
         }
         if self.phase == Phase::Stopped {
             // A person wants it to go on: what it stopped for has been dealt with, but for a claim that is still open.
-            let open = matches!(self.proof.stage, Stage::Open);
+            let open = matches!(self.proof.stage, Stage::Open | Stage::Ran(_));
             self.unjudged = self.unjudged.take().filter(|last| last.claims_complete && open);
             self.idle.forget();
             (self.patience.limited_until, self.patience.outage) = (None, false);
@@ -341,10 +342,26 @@ impl RunState {
     fn apply_gates_ran(&mut self, ran: &GatesFinished) {
         let cut_short = matches!(&self.phase, Phase::Checking(checking) if checking.killed.is_some());
         let claims = self.unjudged.as_ref().is_some_and(|last| last.claims_complete);
-        if !cut_short {
-            self.proof.apply_ran(ran, claims);
+        match cut_short {
+            true => self.proof.forget_results(),
+            false => self.proof.apply_ran(ran, claims),
         }
         self.phase = Phase::Ready;
+    }
+
+    /// Gates that were at work are gone without a word. They had worked until then.
+    fn end_gates(&mut self, then: Timestamp) {
+        if let Phase::Checking(checking) = &self.phase {
+            self.runtime = self.runtime.saturating_add(then.since(checking.started_at));
+            self.proof.forget_results();
+            self.phase = Phase::Ready;
+        }
+    }
+
+    /// Who has asked for an end at once is not made to wait by a later, kinder request.
+    fn apply_stop_request(&mut self, request: &StopRequest) {
+        let before = self.stop_request.as_ref().map_or(request.how, |before| before.how);
+        self.stop_request = Some(StopRequest { how: before.max(request.how), ..request.clone() });
     }
 
     fn apply_delay(&mut self, delay: &DelayStarted, at: Timestamp) {

@@ -45,7 +45,9 @@ impl Drop for Round {
 impl Round {
     pub(crate) fn new(shared: &Arc<Shared>, work: RunGates) -> Self {
         let (shared, busy) = (Arc::clone(shared), Some(shared.gates.begin()));
-        Self { shared, work, started: Instant::now(), tree: None, moved: Vec::new(), unseen: None, busy }
+        // Nothing was seen until the end: a round that is lost on its way proves nothing.
+        let unseen = Some("the gates did not come to their end".to_owned());
+        Self { shared, work, started: Instant::now(), tree: None, moved: Vec::new(), unseen, busy }
     }
 
     pub(crate) fn run(mut self) {
@@ -69,6 +71,7 @@ impl Round {
             (Ok(before), Ok(after)) => {
                 self.moved = before.moved(&after).paths;
                 self.tree = Some(TreeSeen { hash: after.hash, commit: after.commit });
+                self.unseen = None;
             }
             (Err(error), _) | (_, Err(error)) => self.unseen = Some(error.to_string()),
         }

@@ -11,6 +11,7 @@ mod crash;
 mod demo;
 mod detect;
 mod disk;
+mod gates;
 mod hats;
 mod leftovers;
 mod locking;

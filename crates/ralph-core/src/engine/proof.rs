@@ -28,7 +28,8 @@ impl Turn<'_> {
     pub(super) fn prove(&mut self) -> Flow {
         let Some(last) = self.state().unjudged.clone() else { return Flow::Next };
         match self.state().proof.stage.clone() {
-            Stage::Settled => Flow::Next,
+            // Asked again: a crash may have cut the record of the stop.
+            Stage::Settled => self.heed_rejections(),
             Stage::Accepted => self.complete(),
             Stage::Open => self.open(&last),
             Stage::Ran(ran) => self.judge_claim(&last, &ran),
@@ -44,12 +45,7 @@ impl Turn<'_> {
             }
         }
         let gates = self.gates_due(last, last.claims_complete);
-        let told = self.state().stop_request.as_ref();
-        let ends_now = told.is_some_and(|request| request.how != StopHow::AfterIteration);
         match (gates.is_empty(), last.claims_complete) {
-            // The claim waits for the resume.
-            (false, true) if ends_now => self.heed_stop_request(),
-            (false, false) if ends_now => Flow::Next,
             (false, _) => self.start_gates(last, gates, 1),
             (true, true) => self.accept(last, None),
             (true, false) => Flow::Next,
@@ -57,11 +53,13 @@ impl Turn<'_> {
     }
 
     fn judge_claim(&mut self, last: &IterationFinished, ran: &GatesFinished) -> Flow {
-        if let Some(why) = &ran.unseen {
+        // Where no gate is required nothing hangs on what they saw.
+        let binds = self.gates_of(last).any(|gate| gate.required);
+        if let Some(why) = ran.unseen.as_ref().filter(|_| binds) {
             let why = format!("the state of the tree can not be read: {why}");
             return self.reject(last, vec![Missing { name: "tree".to_owned(), why }]);
         }
-        if !ran.moved.is_empty() {
+        if binds && !ran.moved.is_empty() {
             if ran.round < MAX_ROUNDS {
                 return self.start_gates(last, self.gates_due(last, true), ran.round.saturating_add(1));
             }
@@ -118,6 +116,11 @@ impl Turn<'_> {
     }
 
     fn start_gates(&mut self, last: &IterationFinished, gates: Vec<GatePlan>, round: u32) -> Flow {
+        let told = self.state().stop_request.as_ref();
+        if told.is_some_and(|request| request.how != StopHow::AfterIteration) {
+            // A claim waits for the resume.
+            return if last.claims_complete { self.heed_stop_request() } else { Flow::Next };
+        }
         let iteration = last.iteration;
         let names = gates.iter().map(|gate| gate.name.clone()).collect();
         self.emit(Event::GatesStarted(GatesStarted { iteration, round, gates: names }));
@@ -175,7 +178,12 @@ impl Turn<'_> {
         let reasons: Vec<String> = missing.iter().map(|one| format!("{}: {}", one.name, one.why)).collect();
         let (iteration, why) = (last.iteration, reasons.join("; "));
         self.emit(Event::CompletionRejected(CompletionRejected { iteration, why, missing }));
-        let reason = self.first_spent(Asked::AfterRejection);
+        self.heed_rejections()
+    }
+
+    fn heed_rejections(&mut self) -> Flow {
+        let refused = self.state().proof.rejected.is_some();
+        let reason = refused.then(|| self.first_spent(Asked::AfterRejection)).flatten();
         self.stop_if(reason)
     }
 }

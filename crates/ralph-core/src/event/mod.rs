@@ -195,6 +195,7 @@ impl Event {
                 | Event::IterationStarted(_)
                 | Event::IterationFinished(_)
                 | Event::IterationInterrupted(_)
+                | Event::GatesStarted(_)
                 | Event::RunStopped(_)
         )
     }

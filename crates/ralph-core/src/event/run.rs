@@ -34,7 +34,8 @@ pub struct StopRequest {
     pub by: crate::stop::Interrupt,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// From the kindest to the sternest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopHow {
     /// Let this iteration finish.

@@ -66,7 +66,8 @@ impl ProofState {
         self.rejected = None;
     }
 
-    pub(super) fn apply_started(&mut self) {
+    /// What was cut short says nothing, and a new round begins with nothing.
+    pub(super) fn forget_results(&mut self) {
         self.results.clear();
     }
 

@@ -6,7 +6,7 @@ use ralph_core::engine::Engine;
 use ralph_core::event::{AgentExited, AgentText, Event, Exit, Guidance, RunStarted, TimerId, TimerSlot};
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::plan::Limits;
+use ralph_core::plan::{Limits, Proof};
 use ralph_core::record::{Chain, Record};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -23,6 +23,8 @@ fn journal() -> Vec<Record> {
     first.plan.limits =
         Limits { max_iterations: Some(12), max_consecutive_failures: 99, ..Limits::default() };
     first.plan.once = false;
+    // Nobody here runs gates.
+    first.plan.proof = Proof::default();
     let (mut engine, step) = Engine::start(now, first);
     let mut events: Vec<(Timestamp, Event)> = step.events.into_iter().map(|e| (now, e)).collect();
     while !engine.is_stopped() {

@@ -35,6 +35,7 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "max_wall_time",
         "model_not_found",
         "once",
+        "rejected_completions",
         "sign_in",
         "stop_on_error",
         "usage_limit",
@@ -51,5 +52,21 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "switches to a fallback",
     ] {
         assert!(totals.patience.contains_key(met), "no run met {met}: {:?}", totals.patience);
+    }
+    for met in [
+        "claims believed after gates",
+        "claims believed without gates",
+        "claims refused by a gate",
+        "claims refused for a lost result",
+        "claims refused for a moving tree",
+        "claims refused for an unseen tree",
+        "claims refused for the agent's own tools",
+        "gates ended by a limit",
+        "gates ended by a person",
+        "gates on a moving tree",
+        "gates that died with ralph",
+        "gates when the disk was full",
+    ] {
+        assert!(totals.proof.contains_key(met), "no run met {met}: {:?}", totals.proof);
     }
 }

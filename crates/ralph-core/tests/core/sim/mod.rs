@@ -5,10 +5,12 @@
 //! `cargo run --release -p ralph-core --example sim -- --seed <seed>`, which prints every record and crash.
 
 mod disk;
+mod gates;
 mod idle;
 mod model;
 mod patience;
 pub mod plans;
+mod proof;
 pub mod rng;
 mod run;
 mod weather;
@@ -32,6 +34,8 @@ pub struct Totals {
     pub stops: BTreeMap<String, u64>,
     /// How often the services made a run wait, and who took over.
     pub patience: BTreeMap<&'static str, u64>,
+    /// What claims met.
+    pub proof: BTreeMap<&'static str, u64>,
 }
 
 /// Simulates the run of one seed.

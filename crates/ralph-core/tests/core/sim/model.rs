@@ -1,13 +1,14 @@
 //! What a journal must mean, written a second time: every synced record is checked against the rules as the definition
 //! states them, and the counters are counted again.
 
+mod proving;
 mod stopping;
 
 use std::time::Duration;
 
 use ralph_core::event::{
     AgentExited, AgentKilled, DelayReason, DelayStarted, Event, InterruptCause, IterationFinished,
-    IterationInterrupted, IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped, TimerSlot,
+    IterationInterrupted, IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped,
     UsageUpdated,
 };
 use ralph_core::plan::{Limits, Pace};
@@ -18,6 +19,7 @@ use ralph_core::usage::Usage;
 
 use super::idle::Idle;
 use super::patience::{Cure, Patience, backoff, close};
+use super::proof::{Due, Proof};
 
 pub type Check = Result<(), String>;
 
@@ -45,11 +47,14 @@ pub struct Model {
     usage: Usage,
     pub patience: Patience,
     idle: Idle,
+    pub proof: Proof,
     pub running: Option<Attempt>,
     waiting: Option<(DelayReason, Timestamp)>,
     paused: bool,
     pause_requested: bool,
     stop_request: Option<Interrupt>,
+    /// One of the requests was to end at once.
+    stop_now: bool,
     /// Finished, and nothing decided about it yet.
     last: Option<IterationFinished>,
     /// The only reason for which the run may stop now.
@@ -96,11 +101,13 @@ impl Model {
             usage: Usage::default(),
             patience: Patience::new(1 + started.plan.fallback.len()),
             idle: Idle::new(&started.plan.idle),
+            proof: Proof::new(&started.plan.proof),
             running: None,
             waiting: None,
             paused: false,
             pause_requested: false,
             stop_request: None,
+            stop_now: false,
             last: None,
             must_stop: None,
             stopped: None,
@@ -130,6 +137,7 @@ impl Model {
         if let (Some(running), false) = (&mut self.running, matches!(event, Event::RunResumed(_))) {
             running.last_seen = at;
         }
+        self.proof.seen(at);
         if !(self.stopped.is_some() && matches!(event, Event::GuidanceAdded(_))) {
             self.last_at = at;
         }
@@ -140,7 +148,7 @@ impl Model {
     fn apply_input(&mut self, at: Timestamp, event: &Event) -> Check {
         match event {
             Event::RunResumed(resumed) => self.resumed(at, &resumed.limits),
-            Event::StopRequested(request) => self.stop_request = Some(request.by),
+            Event::StopRequested(request) => self.stop_requested(request),
             Event::PauseRequested {} => self.pause_requested = true,
             Event::UnpauseRequested { now } => self.unpause_requested(*now),
             Event::GuidanceAdded(guidance) => {
@@ -152,24 +160,31 @@ impl Model {
             }
             Event::AgentSpawned(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::AgentText(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
-            Event::ToolCalled(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
-            Event::ToolFinished(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
+            Event::ToolCalled(e) => {
+                self.attempt(e.iteration.0, e.attempt)?;
+                self.proof.input(event, None)?;
+            }
+            Event::ToolFinished(e) => {
+                self.attempt(e.iteration.0, e.attempt)?;
+                self.proof.input(event, None)?;
+            }
+            Event::GateStarted(_) | Event::GateFinished(_) => drop(self.proof.input(event, None)?),
+            Event::GatesFinished(ran) => self.gates_finished(event, ran)?,
             Event::AgentRetrying(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::UsageUpdated(e) => self.told_usage(at, e)?,
             Event::AgentSilent(e) => self.attempt(e.iteration.0, e.attempt)?.silent = Some(e.ended),
             Event::AgentExited(e) => {
                 self.attempt(e.iteration.0, e.attempt)?.exited = Some((**e).clone());
             }
-            Event::TimerFired(timer) => {
-                if let (TimerSlot::Guard(key), None) = (&timer.slot, &self.running) {
-                    self.must_stop = Some(key.clone());
-                }
+            Event::TimerFired(timer) => self.timer_fired(timer),
+            Event::JournalFailed { .. } => {
+                self.runtime += self.proof.ended(at);
+                self.must_stop = Some("journal_error".into());
             }
             Event::WaitSkipped {} | Event::WakeTriggered(_) => {
                 ensure!(self.waiting.is_some(), "the end of no wait is asked for");
                 self.must_follow = Some("delay.ended");
             }
-            Event::JournalFailed { .. } => self.must_stop = Some("journal_error".into()),
             other => return Err(format!("{} is no input that may come here", other.name())),
         }
         Ok(())
@@ -187,11 +202,10 @@ impl Model {
                 let exited = self.running.as_ref().and_then(|r| r.exited.as_ref());
                 ensure!(exited.is_some_and(|e| e.claims_complete), "a claim that was not made");
             }
-            Event::CompletionAccepted(claim) => {
-                let last = self.last.as_ref().ok_or("nothing is claimed")?;
-                ensure!(last.claims_complete && last.iteration == claim.iteration, "believed, not claimed");
-                self.must_follow = Some("run.stopped");
-            }
+            Event::GatesStarted(_)
+            | Event::GatesKilled(_)
+            | Event::CompletionAccepted(_)
+            | Event::CompletionRejected(_) => self.proving(at, event)?,
             Event::LimitHit(hit) => self.limit_hit(at, hit)?,
             Event::AgentSwitched(switched) => {
                 self.may_go_on(at)?;
@@ -274,9 +288,11 @@ impl Model {
         self.session = at;
         self.limits = limits.clone();
         (self.stop_request, self.must_stop, self.pause_requested) = (None, None, false);
+        self.stop_now = false;
+        self.runtime += self.proof.resumed();
         if self.stopped.take().is_some() {
-            // A person wants it to go on.
-            self.last = None;
+            // A person wants it to go on. Only what was claimed and never settled is still to be looked at.
+            self.last = self.last.take().filter(|last| self.proof.is_open(last));
             self.patience.forget();
             self.idle.forget();
         }
@@ -294,6 +310,7 @@ impl Model {
         ensure!(iteration.0 == self.finished + 1, "iteration {iteration} after {} finished", self.finished);
         ensure!(attempt == self.attempts + 1, "attempt {attempt} after {}", self.attempts);
         ensure!(self.running.is_none(), "two iterations at once");
+        ensure!(self.proof.checking.is_none(), "an agent starts while gates are at work");
         ensure!(self.waiting.is_none() && !self.paused, "started while waiting or paused");
         ensure!(self.crashes < self.limits.max_attempts, "started again after {} crashes", self.crashes);
         ensure!(self.wait_due(at).is_none(), "started without the wait that was due");
@@ -304,6 +321,7 @@ impl Model {
         self.may_go_on(at)?;
         self.attempts = attempt;
         self.last = None;
+        self.proof.attempt_started();
         self.patience.forget();
         self.idle.unanswered = false;
         self.running = Some(Attempt {
@@ -373,6 +391,7 @@ impl Model {
         self.failures += u32::from(f.outcome.is_failure());
         self.spend(f.duration, f.cost_usd, &f.usage);
         self.patience.finished(f.class);
+        self.proof.iteration_finished();
         self.last = Some(f.clone());
         Ok(())
     }
@@ -505,8 +524,12 @@ impl Model {
 
     /// How long the running attempt may still work.
     pub fn time_left(&self) -> Option<Duration> {
-        let left = self.limits.max_runtime.map(|max| max.saturating_sub(self.runtime));
-        [left, self.limits.iteration_timeout].into_iter().flatten().min()
+        [self.work_left(), self.limits.iteration_timeout].into_iter().flatten().min()
+    }
+
+    /// How long the gates may still work.
+    pub fn work_left(&self) -> Option<Duration> {
+        self.limits.max_runtime.map(|max| max.saturating_sub(self.runtime))
     }
 
     /// Whether a state that was folded from the same records says the same.
@@ -519,6 +542,7 @@ impl Model {
         ensure!(s.usage == self.usage, "usage {:?} instead of {:?}", s.usage, self.usage);
         self.patience.agrees(s)?;
         self.idle.agrees(s)?;
+        self.proof.agrees(s)?;
         ensure!(s.cost_usd == self.cost, "cost {:?} instead of {:?}", s.cost_usd, self.cost);
         ensure!(s.guidance == self.guidance, "guidance {:?} instead of {:?}", s.guidance, self.guidance);
         ensure!(
@@ -527,11 +551,19 @@ impl Model {
         );
         let phase = match &s.phase {
             Phase::Running(r) => self.running.as_ref().is_some_and(|mine| mine.attempt == r.attempt),
-            Phase::Checking(_) => false,
+            Phase::Checking(c) => {
+                let mine = self.proof.checking.as_ref();
+                mine.is_some_and(|mine| (mine.iteration, mine.round) == (c.iteration.0, c.round))
+            }
             Phase::Waiting(w) => self.waiting == Some((w.reason, w.until)),
             Phase::Paused => self.paused,
             Phase::Stopped => self.stopped.is_some(),
-            Phase::Ready => self.running.is_none() && self.waiting.is_none() && !self.paused,
+            Phase::Ready => {
+                self.running.is_none()
+                    && self.proof.checking.is_none()
+                    && self.waiting.is_none()
+                    && !self.paused
+            }
         };
         ensure!(phase, "phase {:?}", s.phase);
         Ok(())

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use ralph_core::check::Kind;
 use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
 use ralph_core::plan::{
-    AgentPlan, Backoff, IdlePlan, Limits, Pace, Plan, Reaction, Task, WaitPlan, WakePlan,
+    AgentPlan, Backoff, GATE_TIMEOUT, GatePlan, GateWhen, IdlePlan, Limits, NoErrors, Pace, Plan, Proof,
+    Reaction, Task, WaitPlan, WakePlan,
 };
 
 use super::rng::Rng;
@@ -87,7 +89,30 @@ fn idle(rng: &mut Rng) -> IdlePlan {
 }
 
 fn agent(n: u64) -> AgentPlan {
-    AgentPlan { name: format!("agent{n}"), ..AgentPlan::command("agent") }
+    // It tells of its tools.
+    let output = "stream".to_owned();
+    AgentPlan { name: format!("agent{n}"), output, ..AgentPlan::command("agent") }
+}
+
+fn gate(n: u64, rng: &mut Rng) -> GatePlan {
+    GatePlan {
+        kind: maybe(rng, 4, |_| Kind::Test),
+        timeout: if rng.one_in(2) { GATE_TIMEOUT } else { millis(rng, 1, 8_000) },
+        required: !rng.one_in(4),
+        when: if rng.one_in(3) { GateWhen::Iteration } else { GateWhen::Completion },
+        ..GatePlan::new(format!("gate{n}"), &["make"])
+    }
+}
+
+fn proof(rng: &mut Rng) -> Proof {
+    let gates = if rng.one_in(2) { rng.between(1, 3) } else { 0 };
+    Proof {
+        gates: (0..gates).map(|n| gate(n, rng)).collect(),
+        require_passing_tests: rng.one_in(8),
+        require_no_errors: rng.pick(&[NoErrors::Checks, NoErrors::Strict, NoErrors::Off, NoErrors::Off]),
+        max_rejected: rng.between(1, 4) as u32,
+        ..Proof::default()
+    }
 }
 
 pub fn started(rng: &mut Rng) -> RunStarted {
@@ -107,6 +132,7 @@ pub fn started(rng: &mut Rng) -> RunStarted {
         pace,
         idle: idle(rng),
         once: rng.one_in(12),
+        proof: proof(rng),
         ..Plan::new("sim", "/w", Task::Text("t".into()), first)
     };
     RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan }

@@ -67,6 +67,7 @@ impl<'a> Sim<'a> {
         let crash_in = rng.pick(&[0, 3, 4, 5, 6, 8, 8, 12, 20]);
         let (crashes_left, persons_left) = (rng.below(80), rng.below(12));
         let resumes_left = rng.below(3);
+        let modest = if started.plan.proof.gates.is_empty() { 9 } else { 2 };
         Self {
             rng,
             totals,
@@ -76,7 +77,7 @@ impl<'a> Sim<'a> {
             engine: None,
             recovered: None,
             disk: Disk::default(),
-            world: World::new(),
+            world: World::new(modest),
             folder: Folder::default(),
             model: None,
             verifier: Verifier::default(),
@@ -258,7 +259,8 @@ impl<'a> Sim<'a> {
             }
             self.start(effect)?;
         }
-        self.totals.max_live = self.totals.max_live.max(self.world.live_agents());
+        let live = usize::from(self.world.has_agent()) + usize::from(self.world.has_gates());
+        self.totals.max_live = self.totals.max_live.max(live);
         Ok(Flow::Alive)
     }
 
@@ -300,6 +302,9 @@ impl<'a> Sim<'a> {
         if let Some(met) = met {
             *self.totals.patience.entry(met).or_default() += 1;
         }
+        if let Some(met) = self.model.as_ref().and_then(|model| model.proof.met(&record.event)) {
+            *self.totals.proof.entry(met).or_default() += 1;
+        }
         match (&mut self.model, &record.event) {
             (Some(model), event) => model.apply(record.at, event)?,
             (none, Event::RunStarted(started)) => *none = Some(Model::new(record.at, started)),
@@ -329,6 +334,7 @@ impl<'a> Sim<'a> {
                     "the prompt says {} about the context",
                     spawn.prompt.context_too_long
                 );
+                model.proof.is_told(&spawn)?;
                 let bound = model.time_left();
                 let spawned = self.world.spawn(self.now, spawn, bound, &mut self.rng);
                 self.totals.max_live += usize::from(spawned.is_err());
@@ -339,13 +345,22 @@ impl<'a> Sim<'a> {
                 Ok(())
             }
             Effect::SaveMemory(_) => Ok(()),
-            Effect::RunGates(_) | Effect::KillGates { .. } => Err("the plan has no gates".into()),
             Effect::StartWake { epoch, .. } => {
                 self.world.start_wake(self.now, epoch, &mut self.rng);
                 Ok(())
             }
             Effect::StopWake => {
                 self.world.stop_wake(&mut self.rng);
+                Ok(())
+            }
+            Effect::RunGates(work) => {
+                model.proof.may_run(&work)?;
+                let started = self.world.run_gates(self.now, work, model.work_left(), &mut self.rng);
+                self.totals.max_live += usize::from(started.is_err());
+                started
+            }
+            Effect::KillGates { grace } => {
+                self.world.kill_gates(self.now, grace, &mut self.rng);
                 Ok(())
             }
             Effect::StartTimer { timer, when } => {
@@ -359,14 +374,15 @@ impl<'a> Sim<'a> {
         let Some(engine) = &self.engine else { return Err("no engine".into()) };
         let state = engine.state();
         let pending = match &state.phase {
-            Phase::Running(_) => self.world.live_agents() == 1,
+            Phase::Running(_) => self.world.has_agent(),
+            Phase::Checking(_) => self.world.has_gates(),
             Phase::Waiting(_) => self.world.has_wait_timer(),
             Phase::Paused => true,
-            Phase::Checking(_) | Phase::Ready | Phase::Stopped => false,
+            Phase::Ready | Phase::Stopped => false,
         };
         ensure!(pending, "the run stalls in {:?}", state.phase);
-        let running = state.running().is_some();
-        ensure!(running || state.stop_request.is_none(), "a stop is not heard in {:?}", state.phase);
+        let working = matches!(state.phase, Phase::Running(_) | Phase::Checking(_));
+        ensure!(working || state.stop_request.is_none(), "a stop is not heard in {:?}", state.phase);
         let waiting = matches!(state.phase, Phase::Waiting(_));
         ensure!(!waiting || !state.pause_requested, "a pause is not heard in a wait");
         Ok(())

@@ -1,8 +1,9 @@
-//! The world around the engine: agents of every temper, timers that are late or come twice. Nothing is ever early.
+//! The world around the engine: agents and gates of every temper, timers that are late or come twice. Nothing is ever
+//! early.
 
 use std::time::Duration;
 
-use ralph_core::effect::{SpawnAgent, When};
+use ralph_core::effect::{RunGates, SpawnAgent, When};
 use ralph_core::engine::GRACE;
 use ralph_core::event::{
     AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot,
@@ -14,6 +15,8 @@ use ralph_core::marker::AgentState;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use super::gates::Gates;
+use super::proof::TEST;
 use super::rng::Rng;
 use super::weather::Weather;
 
@@ -33,8 +36,11 @@ const LATE: u64 = 1_500;
 pub struct World {
     queue: Vec<(Timestamp, Report)>,
     agent: Option<Agent>,
-    /// A report about an attempt that is over, to be sent again.
-    stale: Option<Report>,
+    gates: Option<Gates>,
+    /// Reports about an attempt or a round that is over, to be sent again.
+    stale: Vec<Report>,
+    /// How many agents there are to one that claims to be done.
+    modest: u64,
     weather: Weather,
 }
 
@@ -51,17 +57,22 @@ struct Agent {
 }
 
 impl World {
-    pub fn new() -> Self {
-        Self { queue: Vec::new(), agent: None, stale: None, weather: Weather::default() }
+    pub fn new(modest: u64) -> Self {
+        let weather = Weather::default();
+        Self { queue: Vec::new(), agent: None, gates: None, stale: Vec::new(), modest, weather }
     }
 
-    pub fn live_agents(&self) -> usize {
-        usize::from(self.agent.is_some())
+    pub fn has_agent(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    pub fn has_gates(&self) -> bool {
+        self.gates.is_some()
     }
 
     /// The guard leaves nothing alive, and timers die with the process that had them.
     pub fn die(&mut self) {
-        *self = World { weather: std::mem::take(&mut self.weather), ..World::new() };
+        *self = World { weather: std::mem::take(&mut self.weather), ..World::new(self.modest) };
     }
 
     pub fn has_wait_timer(&self) -> bool {
@@ -106,7 +117,19 @@ impl World {
         }
     }
 
-    /// Two agents at once are told by `Err`.
+    fn is_idle(&self) -> Result<(), String> {
+        if let Some(live) = &self.agent {
+            return Err(format!("the agent of {} lives", live.of.iteration));
+        }
+        match &self.gates {
+            Some(live) => {
+                Err(format!("the gates of {}, round {}, are at work", live.of.iteration, live.of.round))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Two agents at once are told by `Err`, and an agent that starts while gates are at work.
     pub fn spawn(
         &mut self,
         now: Timestamp,
@@ -114,13 +137,10 @@ impl World {
         bound: Option<Duration>,
         rng: &mut Rng,
     ) -> Result<(), String> {
-        if let Some(live) = &self.agent {
-            return Err(format!("{} is started while {} lives", of.iteration, live.of.iteration));
-        }
-        let deadline = bound.map(|bound| now.plus(bound + GRACE + Duration::from_millis(2 * LATE)));
+        self.is_idle().map_err(|why| format!("{} is started while {why}", of.iteration))?;
         let failure = self.weather.failure(of.agent, now, rng);
-        let mut agent = Agent::new(now, of, failure, rng);
-        agent.deadline = deadline;
+        let mut agent = Agent::new(now, of, failure, self.modest, rng);
+        agent.deadline = deadline(now, bound);
         self.script(&agent, rng);
         if let Some((at, _)) = agent.exit {
             self.queue.push((at, Report::AgentExited(Box::new(agent.exited(at)))));
@@ -199,8 +219,30 @@ impl World {
         }
         agent.exit = Some((end, exit));
         let report = Report::AgentExited(Box::new(agent.exited(end)));
-        self.queue.retain(|(at, r)| !is_agents(r) || (is_output(r) && *at <= end));
+        self.queue.retain(|(at, r)| !is_of_work(r) || (is_output(r) && *at <= end));
         self.queue.push((late(end, rng, 50), report));
+    }
+
+    pub fn run_gates(
+        &mut self,
+        now: Timestamp,
+        of: RunGates,
+        bound: Option<Duration>,
+        rng: &mut Rng,
+    ) -> Result<(), String> {
+        self.is_idle().map_err(|why| format!("gates of {} are started while {why}", of.iteration))?;
+        let gates = Gates::new(now, of, deadline(now, bound), rng);
+        self.queue.extend(gates.script(rng));
+        self.gates = Some(gates);
+        Ok(())
+    }
+
+    pub fn kill_gates(&mut self, now: Timestamp, grace: Duration, rng: &mut Rng) {
+        let Some(gates) = &mut self.gates else { return };
+        if gates.kill(now, grace, rng) {
+            self.queue.retain(|(at, r)| !is_of_work(r) || (*at <= now && !is_end(r)));
+            self.queue.extend(gates.cut_short(now));
+        }
     }
 
     /// The earliest thing that happens.
@@ -210,8 +252,8 @@ impl World {
 
     /// Takes one thing that has happened by `now`, in the order of time.
     pub fn pop(&mut self, now: Timestamp, rng: &mut Rng) -> Result<Option<Report>, String> {
-        if self.stale.is_some() && rng.one_in(8) {
-            return Ok(self.stale.take());
+        if !self.stale.is_empty() && rng.one_in(8) {
+            return Ok(self.stale.pop());
         }
         let Some(first) = (0..self.queue.len()).min_by_key(|i| self.queue[*i].0) else { return Ok(None) };
         if self.queue[first].0 > now {
@@ -221,22 +263,43 @@ impl World {
         if let Report::AgentExited(_) = report
             && let Some(agent) = self.agent.take()
         {
-            self.queue.retain(|(_, r)| !is_agents(r));
-            self.stale = Some(report.clone());
-            if agent.deadline.is_some_and(|deadline| now > deadline.plus(Duration::from_millis(2 * LATE))) {
+            self.queue.retain(|(_, r)| !is_of_work(r));
+            self.stale = vec![report.clone()];
+            if is_overdue(agent.deadline, now) {
                 return Err(format!("attempt {} outlived its time", agent.of.attempt));
+            }
+        }
+        if let Report::GatesFinished(_) = report
+            && let Some(gates) = self.gates.take()
+        {
+            self.stale = gates.lies();
+            if is_overdue(gates.deadline, now) {
+                return Err(format!("round {} outlived its time", gates.of.round));
             }
         }
         Ok(Some(report))
     }
 }
 
-fn is_agents(report: &Report) -> bool {
+fn is_of_work(report: &Report) -> bool {
     !matches!(report, Report::TimerFired(_) | Report::WakeTriggered(_))
 }
 
+/// When work that is given so much time is gone at the latest.
+fn deadline(now: Timestamp, bound: Option<Duration>) -> Option<Timestamp> {
+    bound.map(|bound| now.plus(bound + GRACE + Duration::from_millis(2 * LATE)))
+}
+
+fn is_overdue(deadline: Option<Timestamp>, now: Timestamp) -> bool {
+    deadline.is_some_and(|deadline| now > deadline.plus(Duration::from_millis(2 * LATE)))
+}
+
+fn is_end(report: &Report) -> bool {
+    matches!(report, Report::GatesFinished(_))
+}
+
 fn is_output(report: &Report) -> bool {
-    is_agents(report) && !matches!(report, Report::AgentExited(_))
+    is_of_work(report) && !matches!(report, Report::AgentExited(_))
 }
 
 fn some_tokens(rng: &mut Rng) -> Usage {
@@ -246,7 +309,7 @@ fn some_tokens(rng: &mut Rng) -> Usage {
 
 fn tool(agent: &Agent, word: u64, rng: &mut Rng) -> Report {
     let (iteration, attempt, id) = (agent.of.iteration, agent.of.attempt, word.to_string());
-    let command = Some("make".to_owned());
+    let command = Some(rng.pick(&["make", TEST]).to_owned());
     if rng.one_in(2) {
         let (kind, name) = ("shell".to_owned(), "Bash".to_owned());
         return Report::ToolCalled(ToolCalled { iteration, attempt, id, kind, name, command, path: None });
@@ -261,12 +324,12 @@ fn retry(agent: &Agent, word: u64) -> Report {
     Report::AgentRetried(AgentRetrying { iteration, attempt, tried: Some(word), of: Some(10), reason })
 }
 
-fn late(due: Timestamp, rng: &mut Rng, by: u64) -> Timestamp {
+pub fn late(due: Timestamp, rng: &mut Rng, by: u64) -> Timestamp {
     due.plus(Duration::from_millis(rng.below(by + 1)))
 }
 
 impl Agent {
-    fn new(born: Timestamp, of: SpawnAgent, failure: Option<Failure>, rng: &mut Rng) -> Self {
+    fn new(born: Timestamp, of: SpawnAgent, failure: Option<Failure>, modest: u64, rng: &mut Rng) -> Self {
         let life = Duration::from_millis(match rng.below(4) {
             0 => rng.between(1, 50),
             1 => rng.between(1, 1_000),
@@ -287,7 +350,7 @@ impl Agent {
         let cost_usd = if rng.one_in(4) { Some(rng.fraction() * 0.6) } else { None };
         let says = AgentExited {
             // Whatever the exit: an agent may lie.
-            claims_complete: rng.one_in(9),
+            claims_complete: rng.one_in(modest),
             blocked: if rng.one_in(30) { Some("no key".into()) } else { None },
             state: rng.one_in(2).then(|| rng.pick(&STATES)),
             delay: rng.one_in(8).then(|| Duration::from_millis(rng.below(8_000))),

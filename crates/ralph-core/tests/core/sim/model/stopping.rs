@@ -6,14 +6,16 @@ use ralph_core::event::RunStopped;
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
 
-use super::{Check, Model, ensure, tokens};
+use super::{Check, Due, Model, ensure, tokens};
 
 impl Model {
     /// The limits that are used up.
     pub(super) fn spent(&self, at: Timestamp) -> Vec<&'static str> {
         let l = &self.limits;
         let running = self.running.as_ref();
-        let runtime = self.runtime + running.map_or(Duration::ZERO, |r| at.since(r.started));
+        let gates = self.proof.checking.as_ref().map(|gates| gates.started);
+        let since = running.map(|running| running.started).or(gates);
+        let runtime = self.runtime + since.map_or(Duration::ZERO, |since| at.since(since));
         let wall = self.wall_before + at.since(self.session);
         let cost = self.cost.unwrap_or(0.0) + running.and_then(|r| r.cost).unwrap_or(0.0);
         let tokens = tokens(&self.usage) + running.map_or(0, |r| tokens(&r.usage));
@@ -41,7 +43,9 @@ impl Model {
         let last = self.last.as_ref();
         let failed = last.is_some_and(|last| last.outcome.is_failure());
         let reasons = [
-            ("complete", last.is_some_and(|last| last.claims_complete)),
+            ("complete", last.is_some() && self.proof.is_accepted()),
+            ("rejected_completions", last.is_some() && self.proof.too_often()),
+            ("interrupted", self.stop_now && last.is_some_and(|last| self.proof.is_open(last))),
             ("once", last.is_some() && self.once),
             ("stop_on_error", failed && self.limits.stop_on_error),
             ("consecutive_failures", failed && self.streak >= self.limits.max_consecutive_failures),
@@ -55,23 +59,32 @@ impl Model {
     }
 
     pub(super) fn may_go_on(&self, at: Timestamp) -> Check {
-        match self.reason(at) {
-            Some(reason) => Err(format!("goes on although it has to stop: {reason}")),
-            None => Ok(()),
+        if let Some(reason) = self.reason(at) {
+            return Err(format!("goes on although it has to stop: {reason}"));
         }
+        let due = self.due();
+        ensure!(due == Due::Nothing, "goes on although due is {due:?}");
+        ensure!(self.proof.checking.is_none(), "goes on although gates are at work");
+        Ok(())
     }
 
     pub(super) fn run_stopped(&mut self, at: Timestamp, s: &RunStopped) -> Check {
         let reason = self.reason(at);
         ensure!(reason.as_ref() == Some(&s.reason), "stops for {} instead of {reason:?}", s.reason);
         ensure!(self.running.is_none(), "stops with an iteration open");
+        ensure!(self.proof.checking.is_none(), "stops while gates are at work");
+        self.nothing_forgotten()?;
         let failed = self.last.as_ref().is_some_and(|last| last.outcome.is_failure());
+        let refused = self.last.is_some() && self.proof.is_rejected();
         let (kind, code) = match s.reason.as_str() {
             "complete" => (StopKind::Done, 0),
-            "once" if !failed => (StopKind::Done, 0),
-            "once" | "stop_on_error" | "consecutive_failures" | "error" | "journal_error" => {
-                (StopKind::Failed, 1)
-            }
+            "once" if !failed && !refused => (StopKind::Done, 0),
+            "once"
+            | "stop_on_error"
+            | "consecutive_failures"
+            | "rejected_completions"
+            | "error"
+            | "journal_error" => (StopKind::Failed, 1),
             "blocked" | "waiting_for_review" | "agent_missing" | "usage_limit" | "sign_in" | "billing"
             | "model_not_found" => (StopKind::Blocked, 4),
             "interrupted" => match self.stop_request {
@@ -88,6 +101,14 @@ impl Model {
         );
         ensure!(self.waiting.is_none(), "a wait that has no end");
         self.stopped = Some(s.clone());
+        Ok(())
+    }
+
+    /// Nothing but the end of everything, or of the time, comes before a claim is settled.
+    fn nothing_forgotten(&self) -> Check {
+        let due = self.due();
+        let cut_short = self.must_stop.is_some() || self.stop_now;
+        ensure!(due == Due::Nothing || cut_short, "stops although due is {due:?}");
         Ok(())
     }
 }
