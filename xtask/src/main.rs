@@ -6,6 +6,7 @@ mod generate;
 mod lab;
 mod metadata;
 mod mutants;
+mod overnight;
 mod repo;
 mod sim;
 mod stuck;
@@ -40,6 +41,11 @@ const TASKS: &[Task] = &[
     },
     Task { name: "stuck", summary: "Score the detectors of stuck runs on labelled cases.", run: stuck::run },
     Task { name: "sim", summary: "Simulate a million crashes of the engine.", run: sim::run },
+    Task {
+        name: "overnight",
+        summary: "Print what a recorded night of an idle agent costs, with and without idle settings.",
+        run: overnight::run,
+    },
     Task { name: "help", summary: "List the tasks.", run: help },
 ];
 

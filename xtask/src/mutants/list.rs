@@ -179,13 +179,6 @@ pub const MUTANTS: &[Mutant] = &[
         why: "Idle time never adds up to a stop.",
     },
     Mutant {
-        name: "idle_after_failure",
-        file: "crates/ralph-core/src/state/idle.rs",
-        find: "self.outcome.is_failure() || self.claims_complete",
-        replace: "self.claims_complete",
-        why: "A failed iteration counts as idle.",
-    },
-    Mutant {
         name: "idle_wait_too_much",
         file: "crates/ralph-core/src/guard/max_idle.rs",
         find: "state.idle.waited.saturating_add(wait) > max",

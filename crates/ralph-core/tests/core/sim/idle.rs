@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::event::{AgentExited, DelayReason, IterationFinished, IterationIdle, Outcome};
+use ralph_core::event::{AgentExited, DelayReason, IterationFinished, IterationIdle, Outcome, WakeTriggered};
 use ralph_core::marker::AgentState;
 use ralph_core::plan::{IdlePlan, Limits, Reaction, WaitPlan};
 use ralph_core::state::RunState;
@@ -20,6 +20,8 @@ pub struct Idle {
     pub unanswered: bool,
     /// The wait that goes on: how long it is, and since when.
     wait: Option<(DelayReason, Duration, Timestamp)>,
+    /// Which record began it.
+    epoch: u64,
 }
 
 /// What an iteration came to besides its outcome.
@@ -34,7 +36,7 @@ fn said(f: &IterationFinished) -> Option<AgentState> {
 impl Idle {
     pub fn new(plan: &IdlePlan) -> Self {
         let plan = plan.clone();
-        Self { plan, state: None, streak: 0, waited: Duration::ZERO, unanswered: false, wait: None }
+        Self { plan, state: None, streak: 0, waited: Duration::ZERO, unanswered: false, wait: None, epoch: 0 }
     }
 
     pub fn announced(&self, idle: &IterationIdle, exited: Option<&AgentExited>) -> Check {
@@ -127,8 +129,14 @@ impl Idle {
         said.or(self.state.filter(|_| self.unanswered)).map(AgentState::name)
     }
 
-    pub fn delay_started(&mut self, reason: DelayReason, wait: Duration, at: Timestamp) {
+    pub fn delay_started(&mut self, reason: DelayReason, wait: Duration, at: Timestamp, epoch: u64) {
         self.wait = Some((reason, wait, at));
+        self.epoch = epoch;
+    }
+
+    pub fn woken(&self, woken: &WakeTriggered) -> Check {
+        ensure!(self.wait.is_some() && woken.epoch == self.epoch, "work of another wait ends this one");
+        Ok(())
     }
 
     pub fn delay_ended(&mut self, at: Timestamp, early: bool) {

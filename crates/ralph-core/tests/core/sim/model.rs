@@ -48,6 +48,8 @@ pub struct Model {
     pub patience: Patience,
     idle: Idle,
     pub proof: Proof,
+    /// How many records there are.
+    records: u64,
     pub running: Option<Attempt>,
     waiting: Option<(DelayReason, Timestamp)>,
     paused: bool,
@@ -102,6 +104,7 @@ impl Model {
             patience: Patience::new(1 + started.plan.fallback.len()),
             idle: Idle::new(&started.plan.idle),
             proof: Proof::new(&started.plan.proof),
+            records: 1,
             running: None,
             waiting: None,
             paused: false,
@@ -122,6 +125,7 @@ impl Model {
     }
 
     pub fn apply(&mut self, at: Timestamp, event: &Event) -> Check {
+        self.records += 1;
         ensure!(at >= self.last_at, "time goes backwards");
         ensure!(
             self.stopped.is_none() || matches!(event, Event::RunResumed(_) | Event::GuidanceAdded(_)),
@@ -182,6 +186,9 @@ impl Model {
                 self.must_stop = Some("journal_error".into());
             }
             Event::WaitSkipped {} | Event::WakeTriggered(_) => {
+                if let Event::WakeTriggered(woken) = event {
+                    self.idle.woken(woken)?;
+                }
                 ensure!(self.waiting.is_some(), "the end of no wait is asked for");
                 self.must_follow = Some("delay.ended");
             }
@@ -467,7 +474,7 @@ impl Model {
         ensure!(delay.until == at.plus(delay.wait), "a wait to another time");
         self.last = None;
         self.waiting = Some((reason, delay.until));
-        self.idle.delay_started(reason, delay.wait, at);
+        self.idle.delay_started(reason, delay.wait, at, self.records);
         self.patience.waits(reason, delay.wait, &self.pace);
         if self.patience.ends_at_once(reason, &self.pace) {
             self.must_follow = Some("delay.ended");
