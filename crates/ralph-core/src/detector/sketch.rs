@@ -3,6 +3,8 @@
 //! The runtime reads the output once, while it streams, and puts the sketch into `agent.exited`. The detectors see nothing
 //! else, so a resumed run has the same evidence as one that was never interrupted.
 
+mod wording;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
@@ -14,6 +16,7 @@ use super::lines::{LineReader, Lines};
 use super::sample::{Sample, Sampler, decode, encode};
 use super::signature::SignatureReader;
 use super::text::{self, Kind, Token};
+use wording::{OPEN, Senses, ends_apart, status};
 
 /// What the beginning of an output may cost to read. Behind it only lines are hashed, until the end.
 const HEAD: u64 = 1 << 20;
@@ -560,74 +563,6 @@ impl Sketcher {
     pub fn names_tools(&mut self) {
         self.sketch.calls.known = true;
     }
-}
-
-/// What a sentence comes to.
-struct Senses {
-    words: u32,
-    idle: bool,
-    waiting: bool,
-}
-
-impl Senses {
-    fn of(sentence: &str) -> Self {
-        let mut words = 0;
-        let mut sense = Sense::default();
-        for word in sentence.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '_') {
-            if !word.is_empty() {
-                words += 1;
-                sense = sense.and(Sense::of(&word.to_lowercase()));
-            }
-        }
-        let waiting = sense.is(Sense::WAIT);
-        Self {
-            words,
-            idle: sense.is(Sense::WHOLE) && sense.is(Sense::DONE) && !sense.is(Sense::ACT),
-            waiting,
-        }
-    }
-}
-
-/// Whether a line's last word stands apart from the rest, as a result does.
-fn ends_apart(line: &str) -> bool {
-    let line = line.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let word = line.rfind(|c: char| !c.is_alphanumeric()).map(|at| line[..at + 1].trim_end());
-    word.is_some_and(|before| before.ends_with(['(', '[', ':', '.', '-', '…', '|', '=', '→', '—']))
-}
-
-/// Done, and not done.
-const CLOSED: u32 = 1;
-const OPEN: u32 = 2;
-
-/// The state that the beginning of a line gives to what it names.
-fn status(line: &str) -> Option<u32> {
-    let line = line
-        .trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '*' | '+' | '=' | '|' | '#'));
-    const SIGNS: &[(&str, u32)] = &[
-        ("[x]", CLOSED),
-        ("[X]", CLOSED),
-        ("[ ]", OPEN),
-        ("[~]", 3),
-        ("☑", CLOSED),
-        ("✅", CLOSED),
-        ("✔", CLOSED),
-        ("✓", CLOSED),
-        ("☐", OPEN),
-        ("⬜", OPEN),
-        ("✗", OPEN),
-        ("✘", OPEN),
-        ("❌", OPEN),
-        ("✖", OPEN),
-        ("PASS", CLOSED),
-        ("FAIL", OPEN),
-        ("FAILED", OPEN),
-        ("PASSED", CLOSED),
-        ("ok ", CLOSED),
-        ("not ok ", OPEN),
-        ("DONE", CLOSED),
-        ("TODO", OPEN),
-    ];
-    SIGNS.iter().find(|(sign, _)| line.starts_with(sign)).map(|(_, value)| *value)
 }
 
 fn cut(line: &str) -> String {
