@@ -44,9 +44,12 @@ pub fn detect(args: DetectArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
+/// Looks at one more iteration; tells what it found.
+type Check = Box<dyn FnMut(&Sketch) -> Option<String>>;
+
 /// The index of the iteration after which the detector says "stuck", and why.
 fn first_alarm(case: &Case, detector: Detector) -> Option<(usize, String)> {
-    let mut check: Box<dyn FnMut(&Sketch) -> Option<String>> = match detector {
+    let mut check: Check = match detector {
         Detector::NoProgress => {
             let mut detector = NoProgress::default();
             Box::new(move |sketch| {

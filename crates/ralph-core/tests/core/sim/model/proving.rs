@@ -47,7 +47,11 @@ impl Model {
     }
 
     pub(super) fn gates_finished(&mut self, event: &Event, ran: &GatesFinished) -> Check {
-        ensure!(ran.duration.subsec_nanos() % 1_000_000 == 0, "the journal can not hold {:?}", ran.duration);
+        ensure!(
+            ran.duration.subsec_nanos().is_multiple_of(1_000_000),
+            "the journal can not hold {:?}",
+            ran.duration
+        );
         let killed = self.proof.checking.as_ref().and_then(|gates| gates.killed.clone());
         self.runtime += self.proof.input(event, self.last.as_ref())?;
         if let Some(KillCause::Guard(key)) = killed {
