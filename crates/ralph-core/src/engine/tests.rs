@@ -1,5 +1,6 @@
 //! Decisions that recorded sessions do not show: what comes late, comes twice, or comes back after a crash.
 
+mod idle;
 mod patience;
 mod proof;
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::RunState;
 use crate::event::{DelayReason, IterationFinished};
+use crate::hat::Hat;
 use crate::marker::AgentState;
 use crate::plan::Reaction;
 
@@ -84,6 +85,12 @@ impl RunState {
     /// The wait that the agent's own words ask for before the next iteration. It may be no time at all.
     pub fn idle_wait(&self) -> Option<(DelayReason, Duration)> {
         let last = self.unjudged.as_ref().filter(|last| !last.outcome.is_failure())?;
+        // One hat has nothing to do; another may.
+        let waits =
+            |hat: &Hat| !hat.exhausted && !hat.pending.is_empty() && Some(&hat.id) != last.hat.as_ref();
+        if self.bus.as_ref().is_some_and(|bus| bus.hats().iter().any(waits)) {
+            return None;
+        }
         let plan = &self.plan.idle;
         let state = last.waits_as().unwrap_or(AgentState::Working);
         let chosen = last.delay.map(|delay| delay.min(plan.max_delay(state)));

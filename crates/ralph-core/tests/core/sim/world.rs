@@ -100,6 +100,12 @@ impl World {
 
     /// Somebody may bring work, soon or late.
     pub fn start_wake(&mut self, now: Timestamp, epoch: u64, rng: &mut Rng) {
+        if rng.one_in(3) {
+            // Of a wait that is over.
+            let (soon, epoch) = (late(now, rng, 4_000), epoch.saturating_sub(1));
+            let by = WakeCause::Command;
+            self.queue.push((soon, Report::WakeTriggered(WakeTriggered { epoch, by })));
+        }
         if rng.one_in(2) {
             let by = match rng.one_in(2) {
                 true => WakeCause::Command,
