@@ -118,7 +118,7 @@ fn nth(n: u32) -> String {
     format!("{n}{ending}")
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct NoProgress {
     settings: Settings,
     past: VecDeque<Sketch>,
@@ -135,14 +135,20 @@ pub struct NoProgress {
     /// In how many of the iterations that brought something a triple stood.
     common: HashMap<u32, u32>,
     eventful: u32,
-    /// Repeats in a row for each period, from 1.
-    runs: Vec<u32>,
+    streaks: Streaks,
+}
+
+/// What is counted in a row.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Streaks {
+    /// Repeats for each period, from 1.
+    repeats: Vec<u32>,
     nothing: u32,
     empty: u32,
 }
 
 /// Which hashes have been seen, and when for the last time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Memory(HashMap<u32, u64>);
 
 impl Memory {
@@ -164,7 +170,7 @@ impl Memory {
 }
 
 /// The values of one number over the run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Trail {
     last: f64,
     low: f64,
@@ -239,13 +245,29 @@ impl NoProgress {
 
     /// Takes the next iteration.
     pub fn observe(&mut self, now: &Sketch) -> Finding {
+        let (finding, streaks) = self.look(now);
+        self.streaks = streaks;
+        self.learn(now, finding.novelty.is_eventful());
+        finding
+    }
+
+    /// What the next iteration would add, without taking it.
+    pub fn judge(&self, now: &Sketch) -> Finding {
+        self.look(now).0
+    }
+
+    /// Counts anew from here. What has been seen is still known.
+    pub fn start_over(&mut self) {
+        self.streaks = Streaks::default();
+    }
+
+    fn look(&self, now: &Sketch) -> (Finding, Streaks) {
         let novelty = self.novelty(now);
         let quiet = now.tokens > 0 && novelty.is_quiet();
-        self.count_repeats(now, quiet);
-        self.count_nothings(now, novelty);
-        let finding = Finding { novelty, ..self.finding(now) };
-        self.learn(now, novelty.is_eventful());
-        finding
+        let repeats = self.count_repeats(now, quiet);
+        let (nothing, empty) = self.count_nothings(now, novelty);
+        let streaks = Streaks { repeats, nothing, empty };
+        (Finding { novelty, ..self.finding(now, &streaks) }, streaks)
     }
 
     /// The sketches that are remembered, the newest last.
@@ -302,13 +324,14 @@ impl NoProgress {
         }
     }
 
-    fn count_repeats(&mut self, now: &Sketch, quiet: bool) {
-        self.runs.resize(self.settings.window, 0);
-        for period in 1..=self.settings.window {
+    fn count_repeats(&self, now: &Sketch, quiet: bool) -> Vec<u32> {
+        let count = |period: usize| {
             let then = self.past.len().checked_sub(period).and_then(|at| self.past.get(at));
             let repeats = quiet && then.is_some_and(|then| self.repeats(now, then));
-            self.runs[period - 1] = if repeats { self.runs[period - 1] + 1 } else { 0 };
-        }
+            let before = self.streaks.repeats.get(period - 1).copied().unwrap_or(0);
+            if repeats { before + 1 } else { 0 }
+        };
+        (1..=self.settings.window).map(count).collect()
     }
 
     /// Whether two iterations share their substance.
@@ -342,7 +365,7 @@ impl NoProgress {
         shared
     }
 
-    fn count_nothings(&mut self, now: &Sketch, novelty: Novelty) {
+    fn count_nothings(&self, now: &Sketch, novelty: Novelty) -> (u32, u32) {
         let says = now.says;
         let idle = says.words > 0 && f64::from(says.idle) >= MOSTLY * f64::from(says.words.max(says.idle));
         let idle = idle && says.words < SHORT && now.calls.changing == 0;
@@ -352,9 +375,9 @@ impl NoProgress {
         let idle = idle || (inert && (1..SHORT / 2).contains(&says.words) && now.facts.is_empty());
         // The first of them may sum up what was done before.
         let calm = !novelty.progress && novelty.facts <= NEW_FACTS_SHARE * novelty.all_facts;
-        self.nothing = match (idle, calm) {
+        let nothing = match (idle, calm) {
             (false, _) => 0,
-            (true, true) => self.nothing + 1,
+            (true, true) => self.streaks.nothing + 1,
             (true, false) => 1,
         };
         let unchanged = match (&now.state, self.past.back().map(|past| &past.state)) {
@@ -362,10 +385,10 @@ impl NoProgress {
             _ => true,
         };
         let empty = now.tokens == 0 && now.calls.count == 0 && unchanged;
-        self.empty = if empty { self.empty + 1 } else { 0 };
+        (nothing, if empty { self.streaks.empty + 1 } else { 0 })
     }
 
-    fn finding(&self, now: &Sketch) -> Finding {
+    fn finding(&self, now: &Sketch, streaks: &Streaks) -> Finding {
         let says = now.says;
         let waits = (1..SHORT / 2).contains(&says.words)
             && f64::from(says.waiting) >= MOSTLY * f64::from(says.words.max(says.waiting));
@@ -378,7 +401,7 @@ impl NoProgress {
                 best = Finding { score, pattern: Some(pattern), alarm: seen >= needed, ..Finding::default() };
             }
         };
-        for (period, seen) in (1..).zip(self.runs.iter().copied()) {
+        for (period, seen) in (1..).zip(streaks.repeats.iter().copied()) {
             let needed = (period as u32 + 1 + patience) * slower;
             let times = seen / period as u32 + 1;
             let same_error = now.failed == Some(true) && now.error.is_some();
@@ -391,11 +414,15 @@ impl NoProgress {
         }
         // One of them is nothing to talk about.
         consider(
-            self.nothing.saturating_sub(1),
+            streaks.nothing.saturating_sub(1),
             NOTHINGS - 1 + patience,
-            Pattern::NothingToDo { times: self.nothing },
+            Pattern::NothingToDo { times: streaks.nothing },
         );
-        consider(self.empty.saturating_sub(1), NOTHINGS - 1 + patience, Pattern::Empty { times: self.empty });
+        consider(
+            streaks.empty.saturating_sub(1),
+            NOTHINGS - 1 + patience,
+            Pattern::Empty { times: streaks.empty },
+        );
         best
     }
 
