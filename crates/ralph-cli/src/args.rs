@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
+use ralph_core::detector::{DETECTORS, DetectorDef};
 
 use crate::config::Given;
 
@@ -261,26 +262,29 @@ pub struct EventsArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct DetectArgs {
-    /// A file of cases, one JSON object a line: {"id", "iterations": [{"output", "tools"?, "failed"?, "state"?}]}
-    #[arg(long, value_name = "FILE")]
-    pub cases: PathBuf,
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// Other settings, such as loop_detection.patience=2 or event_loop.similarity_threshold=0.8
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Instead of a run a file of cases, one JSON object a line: {"id", "iterations": [{"output", "tools"?, "failed"?,
+    /// "state"?}]}
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    pub cases: Option<PathBuf>,
     /// Print one line per case, {"id", "fired_at"}: after which iteration the first alarm comes, counted from 0
-    #[arg(long)]
+    #[arg(long, requires = "cases")]
     pub predictions: bool,
-    /// Which detector is asked
-    #[arg(long, value_name = "NAME", default_value = "no_progress")]
-    pub detector: Detector,
+    /// Which detector is asked [default: all of them for a run, no_progress for cases]
+    #[arg(long, value_name = "NAME", value_parser = detectors())]
+    pub detector: Option<String>,
+    /// Print what each detector says after each iteration of a run, one JSON object a line
+    #[arg(long, conflicts_with = "cases")]
+    pub json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Detector {
-    /// Iterations that bring nothing new; this one decides in a run
-    NoProgress,
-    /// Outputs that are nearly the same, line by line
-    Similarity,
-    /// The same main action or error several times in a row
-    Signature,
+fn detectors() -> clap::builder::PossibleValuesParser {
+    let one = |def: &DetectorDef| clap::builder::PossibleValue::new(def.key).help(def.summary);
+    DETECTORS.iter().map(one).collect::<Vec<_>>().into()
 }
 
 #[derive(Debug, ClapArgs)]

@@ -24,6 +24,8 @@ pub enum Command {
     },
     AddGuidance(Guidance),
     ResetHat(HatReset),
+    /// Show once more what is known about the loop that a person was asked about.
+    ReviewLoop,
     /// End a wait that is not for a usage limit.
     SkipWait,
 }

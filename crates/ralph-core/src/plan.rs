@@ -4,6 +4,7 @@
 mod idle;
 mod memory;
 mod proof;
+mod stuck;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::time::millis;
 
 pub use memory::MemoryPlan;
 pub use proof::{GATE_TIMEOUT, GatePlan, GateWhen, NoErrors, Proof};
+pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckPlan, Use};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -53,6 +55,9 @@ pub struct Plan {
     /// What a claim of completion has to stand.
     #[serde(default)]
     pub proof: Proof,
+    /// What counts as being stuck.
+    #[serde(default = "StuckPlan::off")]
+    pub stuck: StuckPlan,
     /// What is carried from one iteration to the next.
     #[serde(default = "MemoryPlan::off")]
     pub memory: MemoryPlan,
@@ -96,6 +101,7 @@ impl Plan {
             idle: IdlePlan::default(),
             signals: SignalPlan::default(),
             proof: Proof::default(),
+            stuck: StuckPlan::default(),
             memory: MemoryPlan::default(),
             guardrails: Vec::new(),
             scratchpad: None,

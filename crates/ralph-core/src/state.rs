@@ -2,6 +2,8 @@
 
 mod idle;
 mod proof;
+mod rehearsal;
+mod stuck;
 
 use std::time::Duration;
 
@@ -22,6 +24,8 @@ use crate::time::Timestamp;
 use crate::usage::Usage;
 
 pub use proof::{Checking, ProofState, Stage};
+pub use rehearsal::{Rehearsal, Rehearsed};
+pub use stuck::{Open, Seen, Stuck};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
@@ -53,6 +57,8 @@ pub struct RunState {
     pub ledger: Ledger,
     pub memory: Memory,
     pub idle: Idle,
+    /// Whether the run goes in circles.
+    pub stuck: Stuck,
 
     /// Time that agents worked.
     pub runtime: Duration,
@@ -168,6 +174,7 @@ impl RunState {
             ledger: Ledger::new(&started.plan.workspace.to_string_lossy(), started.plan.proof.checks.clone()),
             memory: memory_of(&started.plan),
             idle: Idle::default(),
+            stuck: Stuck::new(&started.plan.stuck),
             runtime: Duration::ZERO,
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
@@ -194,7 +201,10 @@ impl RunState {
                     self.patience.limited_until = None;
                 }
             }
-            Event::GuidanceAdded(guidance) => self.guidance.push(guidance.text.clone()),
+            Event::GuidanceAdded(guidance) => {
+                self.guidance.push(guidance.text.clone());
+                self.stuck.start_over();
+            }
             Event::UsageUpdated(update) => self.apply_usage(update),
             Event::IterationStarted(started) => self.apply_started(started, at),
             Event::AgentKilled(kill) => {
@@ -223,9 +233,18 @@ impl RunState {
             | Event::CompletionAccepted(_)
             | Event::CompletionRejected(_)
             | Event::JournalFailed { .. } => self.apply_proof(event, at),
+            Event::LoopSuspected(suspected) => self.stuck.suspected(suspected),
+            Event::LoopDetected(detected) => {
+                self.stuck.detected(detected);
+                self.memory.stuck(detected);
+                self.pause_requested |= self.stuck.asking;
+            }
             Event::DelayStarted(delay) => self.apply_delay(delay, at),
             Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
-            Event::RunUnpaused {} => self.phase = Phase::Ready,
+            Event::RunUnpaused {} => {
+                (self.pause_requested, self.stuck.asking) = (false, false);
+                self.phase = Phase::Ready;
+            }
             Event::RunPaused {} => {
                 // A pause is a wait too, but no limit ends because of it.
                 self.unjudged = None;
@@ -289,9 +308,16 @@ impl RunState {
     fn apply_resumed(&mut self, resumed: &RunResumed, at: Timestamp) {
         self.session = Session { epoch: self.events, started_at: at, before: self.wall_time(self.last_at) };
         self.plan.limits = resumed.limits.clone();
+        if let Some(pace) = &resumed.pace {
+            self.plan.pace = pace.clone();
+        }
+        if let Some(stuck) = &resumed.stuck {
+            self.plan.stuck = stuck.clone();
+            self.stuck.replan(stuck);
+        }
         self.pid = resumed.pid;
         self.stop_request = None;
-        self.pause_requested = false;
+        (self.pause_requested, self.stuck.asking) = (false, false);
         self.stopped = None;
         if let Phase::Checking(checking) = &self.phase {
             // The gates died with ralph, and run again. What they worked counts.
@@ -302,6 +328,7 @@ impl RunState {
             let open = matches!(self.proof.stage, Stage::Open | Stage::Ran(_));
             self.unjudged = self.unjudged.take().filter(|last| last.claims_complete && open);
             self.idle.forget();
+            self.stuck.start_over();
             (self.patience.limited_until, self.patience.outage) = (None, false);
             self.bus.iter_mut().for_each(Bus::resumed_after_stop);
         }
@@ -426,6 +453,8 @@ impl RunState {
         self.memory.add(self.note(finished));
         self.proof.begin();
         self.idle.finished(finished);
+        let exited = self.running().and_then(|running| running.exited.clone());
+        self.stuck.finished(finished, exited.as_deref());
         let patience = &mut self.patience;
         (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
         patience.context_too_long = finished.class == Some(FailureClass::ContextTooLong);

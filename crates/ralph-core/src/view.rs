@@ -215,6 +215,11 @@ impl View {
         self.state.as_ref().is_some_and(|state| state.phase == Phase::Paused)
     }
 
+    /// Whether a person is asked what to do about a run that goes in circles.
+    pub fn is_asking(&self) -> bool {
+        self.is_paused() && self.state.as_ref().is_some_and(|state| state.stuck.asking)
+    }
+
     /// What the run waits for between iterations.
     pub fn wait(&self) -> Option<Wait> {
         let state = self.state.as_ref()?;

@@ -133,7 +133,7 @@ impl Attempt {
         };
         let rules = Rules::new(&plan.signals, &prompt);
         self.look_before();
-        Ok((spec, Output::new(spool, copy, rules, agent, &plan.prices)))
+        Ok((spec, Output::new(spool, copy, rules, agent, plan)))
     }
 
     /// The agent whose turn it is: the run's, the hat's own, or a fallback.
@@ -261,6 +261,7 @@ impl Attempt {
         (report.published, report.unpublished) = (published, unpublished);
         report.output_bytes = heading.bytes;
         report.tail = heading.tail;
+        report.sketch = heading.sketch;
         (report.usage, report.cost_usd) = (heading.usage, heading.cost_usd);
         (report.error, report.failure) = (heading.error, heading.failure);
         report.leftovers = exit.killed_leftovers;

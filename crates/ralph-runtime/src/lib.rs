@@ -4,6 +4,7 @@ mod attempt;
 pub mod clock;
 mod command;
 pub mod control;
+mod drawing;
 mod driver;
 mod end;
 mod executor;

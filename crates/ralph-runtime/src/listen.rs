@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use jiff::tz::TimeZone;
-use ralph_agents::signal::{AgentSignal, ToolKind, ToolStatus};
+use ralph_agents::agent::ToolResults;
+use ralph_agents::signal::AgentSignal;
 use ralph_agents::{Exit, Outcome, Parser, RunSummary, agent, failure, price, verdict};
 use ralph_core::failure::Failure;
 use ralph_core::marker::{self, Rules, SpeechScanner};
@@ -11,6 +12,7 @@ use ralph_core::plan::{AgentPlan, Price};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use crate::drawing::{Drawing, kind_name, succeeded};
 use crate::end::End;
 use crate::output::{Heading, Heard, TEXT_BUDGET, TEXT_MAX};
 use crate::process::{Status, Stream};
@@ -40,13 +42,19 @@ pub(crate) struct StreamEars {
     told_usage: (Usage, Option<f64>),
     open: VecDeque<(String, Option<String>)>,
     end: End,
+    drawing: Drawing,
 }
 
 impl StreamEars {
     /// Nothing for an agent that prints plain text.
-    pub(crate) fn of(plan: &AgentPlan, prices: &[Price], rules: &Rules) -> Option<Self> {
+    pub(crate) fn of(plan: &AgentPlan, prices: &[Price], rules: &Rules, ignore: &[String]) -> Option<Self> {
         let def = agent::by_format(&plan.output).ok().filter(|def| def.stream.format != TEXT)?;
+        let drawing = Drawing::new(ignore);
         Some(Self {
+            drawing: match def.stream.tool_results {
+                ToolResults::None => drawing,
+                _ => drawing.naming_tools(),
+            },
             parser: def.parser(),
             summary: RunSummary::default(),
             rules: rules.clone(),
@@ -77,6 +85,7 @@ impl StreamEars {
     fn heed(&mut self, signals: &mut Vec<AgentSignal>, tell: &mut dyn FnMut(Heard)) {
         for signal in signals.drain(..) {
             self.summary.observe(&signal);
+            self.drawing.signal(&signal);
             if let AgentSignal::Text { text, delta: false } = &signal {
                 self.spoke = true;
                 self.speech.message(text);
@@ -114,12 +123,7 @@ impl StreamEars {
             AgentSignal::ToolResult { id, status, exit_code, output } if self.told_calls < MAX_CALLS => {
                 let at = self.open.iter().position(|(open, _)| *open == id);
                 let command = at.and_then(|at| self.open.remove(at)).and_then(|(_, command)| command);
-                let ok = match status {
-                    ToolStatus::Ok => Some(true),
-                    ToolStatus::Failed => Some(false),
-                    ToolStatus::Unknown => None,
-                };
-                tell(Heard::ToolFinished { id, ok, command, exit_code, output });
+                tell(Heard::ToolFinished { id, ok: succeeded(status), command, exit_code, output });
             }
             AgentSignal::Retry { attempt, max, reason, .. } => {
                 tell(Heard::Retrying { tried: attempt, of: max, reason: cut(&reason, 500).0.to_owned() });
@@ -159,6 +163,7 @@ impl StreamEars {
         // Some streams have their one answer only in their result.
         if let Some(text) = self.summary.final_text().filter(|_| !self.spoke) {
             self.speech.message(text);
+            self.drawing.message(text);
         }
         let found = self.summary.final_text().map(|text| marker::scan(text, &self.rules)).unwrap_or_default();
         let (usage, cost_usd) = self.used();
@@ -168,7 +173,8 @@ impl StreamEars {
             self.end.push(text.as_bytes());
         }
         let (said, tail) = (self.speech.finish(), self.end.text());
-        Heading { found, said, tail, bytes: 0, usage, cost_usd, error, failure }
+        let sketch = Some(self.drawing.finish());
+        Heading { found, said, tail, sketch, bytes: 0, usage, cost_usd, error, failure }
     }
 
     fn failure(&self, now: Timestamp) -> Option<Failure> {
@@ -180,17 +186,6 @@ impl StreamEars {
             message: cut(&found.message, MAX_COMMAND).0.to_owned(),
             resets_at,
         })
-    }
-}
-
-fn kind_name(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Shell => "shell",
-        ToolKind::Write => "write",
-        ToolKind::Edit => "edit",
-        ToolKind::Read => "read",
-        ToolKind::Search => "search",
-        ToolKind::Other => "other",
     }
 }
 
@@ -213,7 +208,7 @@ mod tests {
     fn said(lines: &[&str], prompt: &str) -> Said {
         let plan = AgentPlan { output: "claude-stream-json".to_owned(), ..AgentPlan::command("claude") };
         let rules = Rules::new(&SignalPlan::default(), prompt);
-        let mut ears = StreamEars::of(&plan, &[], &rules).expect("a stream");
+        let mut ears = StreamEars::of(&plan, &[], &rules, &[]).expect("a stream");
         for line in lines {
             ears.take(Stream::Stdout, format!("{line}\n").as_bytes(), &mut |_| {});
         }

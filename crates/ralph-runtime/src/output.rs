@@ -5,13 +5,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ralph_core::detector::Sketch;
 use ralph_core::failure::Failure;
 use ralph_core::ids::IterationNumber;
 use ralph_core::marker::{Found, Rules, Said, SpeechScanner, TailScanner, without_escapes};
-use ralph_core::plan::{AgentPlan, Price};
+use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use crate::drawing::Drawing;
 use crate::end::End;
 use crate::listen::StreamEars;
 use crate::process::{self, Stream};
@@ -63,6 +65,8 @@ pub(crate) struct Heading {
     pub said: Said,
     /// The end of what the agent said.
     pub tail: String,
+    /// What the detectors of stuck runs see of it.
+    pub sketch: Option<Box<Sketch>>,
     pub bytes: u64,
     pub usage: Usage,
     pub cost_usd: Option<f64>,
@@ -87,6 +91,7 @@ struct TextEars {
     speech: SpeechScanner,
     sampler: Sampler,
     end: End,
+    drawing: Drawing,
 }
 
 impl Output {
@@ -95,14 +100,16 @@ impl Output {
         copy: Option<File>,
         rules: Rules,
         agent: &AgentPlan,
-        prices: &[Price],
+        plan: &Plan,
     ) -> Self {
-        let ears = match StreamEars::of(agent, prices, &rules) {
+        let ignore = &plan.stuck.ignore;
+        let ears = match StreamEars::of(agent, &plan.prices, &rules, ignore) {
             Some(stream) => Ears::Stream(Box::new(stream)),
             None => {
                 let speech = SpeechScanner::new(rules.clone());
                 let (scanner, sampler) = (TailScanner::new(rules), Sampler::default());
-                Ears::Text(Box::new(TextEars { scanner, speech, sampler, end: End::default() }))
+                let (end, drawing) = (End::default(), Drawing::new(ignore));
+                Ears::Text(Box::new(TextEars { scanner, speech, sampler, end, drawing }))
             }
         };
         Self { spool, copy, ears }
@@ -119,12 +126,13 @@ impl Output {
         match &mut self.ears {
             // Only what it prints on stdout are the agent's own words.
             Ears::Text(ears) if stream == Stream::Stdout => {
+                ears.drawing.text(stream, bytes);
                 ears.scanner.push(bytes);
                 ears.speech.push(bytes);
                 ears.end.push(bytes);
                 ears.sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
             }
-            Ears::Text(_) => {}
+            Ears::Text(ears) => ears.drawing.text(stream, bytes),
             Ears::Stream(ears) => ears.take(stream, bytes, tell),
         }
     }
@@ -146,10 +154,11 @@ impl Output {
         let bytes = self.spool.total();
         match self.ears {
             Ears::Text(ears) => {
-                let TextEars { scanner, speech, mut sampler, end } = *ears;
+                let TextEars { scanner, speech, mut sampler, end, drawing } = *ears;
                 sampler.finish(&mut |text, truncated| tell(Heard::Said { text, truncated }));
                 let (found, said, tail) = (scanner.finish(), speech.finish(), end.text());
-                Heading { found, said, tail, bytes, ..Heading::default() }
+                let sketch = Some(drawing.finish());
+                Heading { found, said, tail, sketch, bytes, ..Heading::default() }
             }
             Ears::Stream(ears) => Heading { bytes, ..ears.finish(exit, now, tell) },
         }

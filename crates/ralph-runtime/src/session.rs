@@ -9,7 +9,7 @@ use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{Event, FORMAT, RunResumed, RunStarted, RunStopped};
 use ralph_core::input::{Command, Input};
-use ralph_core::plan::{Limits, Plan};
+use ralph_core::plan::Plan;
 use ralph_core::record::Record;
 use ralph_core::replay::Folder;
 use ralph_core::state::RunState;
@@ -128,11 +128,11 @@ impl Session {
         Ok(step.events)
     }
 
-    /// Works until the run stops. `limits` are those of a resume. Every record is given to `publish` once it is on disk.
+    /// Works until the run stops. `change` is the plan of a resume, as far as it may be another one. Every record is given to `publish` once it is on disk.
     pub fn work(
         self,
         version: &str,
-        limits: Option<Limits>,
+        change: Option<Plan>,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
         let Session { run, lock, journal, start, inbox, outbox, .. } = self;
@@ -145,7 +145,7 @@ impl Session {
         supervisor.prewarm();
 
         let now = clock::now();
-        let (engine, first) = begin(&run, start, version, limits, now);
+        let (engine, first) = begin(&run, start, version, change, now);
         let plan = engine.state().plan.clone();
         let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
@@ -156,13 +156,7 @@ impl Session {
     }
 }
 
-fn begin(
-    run: &RunDir,
-    start: Start,
-    version: &str,
-    limits: Option<Limits>,
-    now: Timestamp,
-) -> (Engine, Step) {
+fn begin(run: &RunDir, start: Start, version: &str, change: Option<Plan>, now: Timestamp) -> (Engine, Step) {
     let (version, pid) = (version.to_owned(), std::process::id());
     match start {
         Start::New(plan) => {
@@ -170,9 +164,13 @@ fn begin(
             Engine::start(now, started)
         }
         Start::Old(state) => {
-            let limits = limits.unwrap_or_else(|| state.plan.limits.clone());
+            let old = &state.plan;
+            let limits = change.as_ref().map_or(&old.limits, |plan| &plan.limits).clone();
+            let pace = change.as_ref().map(|plan| plan.pace.clone()).filter(|pace| *pace != old.pace);
+            let stuck = change.map(|plan| plan.stuck).filter(|stuck| *stuck != old.stuck);
+            let resumed = RunResumed { pace, stuck, ..RunResumed::new(version, pid, limits) };
             let mut engine = Engine::from_state(*state);
-            let command = Command::ResumeRun(Box::new(RunResumed { version, pid, limits }));
+            let command = Command::ResumeRun(Box::new(resumed));
             let step = engine.handle(now, Input::Command(command));
             (engine, step)
         }

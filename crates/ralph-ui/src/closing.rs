@@ -1,5 +1,6 @@
 //! The last lines of a run: why it ended, what it took, what to type next.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use ralph_core::event::RunStopped;
@@ -25,7 +26,13 @@ const IDLE: &str = "max_idle";
 /// A command to type, and what for.
 pub(crate) struct Next {
     pub command: String,
-    pub why: &'static str,
+    pub why: Cow<'static, str>,
+}
+
+impl Next {
+    fn new(command: String, why: impl Into<Cow<'static, str>>) -> Self {
+        Self { command, why: why.into() }
+    }
 }
 
 pub(crate) fn block(view: &View, stopped: &RunStopped, now: Timestamp, style: &Style) -> Vec<String> {
@@ -46,8 +53,8 @@ pub(crate) fn unfinished(view: &View, style: &Style) -> Vec<String> {
         vec![String::new(), paint.paint(Tone::Notice, "no end is recorded: it still runs, or it crashed")];
     lines.extend(body(view, state.last_at, paint));
     let next = vec![
-        Next { command: format!("ralph status {run}"), why: "see which" },
-        Next { command: format!("ralph resume {run}"), why: "go on if it crashed" },
+        Next::new(format!("ralph status {run}"), "see which"),
+        Next::new(format!("ralph resume {run}"), "go on if it crashed"),
     ];
     lines.extend(pointers(view, next, paint));
     lines
@@ -143,28 +150,36 @@ fn labelled(label: &str, texts: Vec<String>, paint: Paint) -> Vec<String> {
 /// What a person would type now.
 pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
     let run = view.run().map(|run| clean(&run.0)).unwrap_or_default();
-    let resume = |why| Next { command: format!("ralph resume {run}"), why };
-    let explain = Next { command: format!("ralph explain {run}"), why: "why it stopped" };
+    let resume = |why: &'static str| Next::new(format!("ralph resume {run}"), why);
+    let explain = Next::new(format!("ralph explain {run}"), "why it stopped");
     match stopped.kind {
         StopKind::Done => {
-            vec![Next { command: format!("ralph replay {run}"), why: "see the run again" }]
+            vec![Next::new(format!("ralph replay {run}"), "see the run again")]
         }
         StopKind::Limit if stopped.reason == IDLE => vec![resume("look again"), explain],
         StopKind::Limit => {
             let now = view.counts_until(Timestamp::default(), false);
             let spent = view.readings(now).into_iter().find(|guard| guard.def.key == stopped.reason);
             let raise = spent.and_then(|guard| raised(&guard)).unwrap_or_default();
-            vec![Next { command: format!("ralph resume {run}{raise}"), why: "go on, limit raised" }, explain]
+            vec![Next::new(format!("ralph resume {run}{raise}"), "go on, limit raised"), explain]
         }
-        StopKind::Blocked if stopped.reason == "blocked" => vec![
-            Next { command: format!("ralph say 'ANSWER' --run {run}"), why: "answer it" },
-            resume("then go on"),
-        ],
+        StopKind::Blocked if stopped.reason == "blocked" => {
+            vec![Next::new(format!("ralph say 'ANSWER' --run {run}"), "answer it"), resume("then go on")]
+        }
         StopKind::Blocked => vec![resume("go on once that is fixed"), explain],
+        StopKind::Failed if ended_by_loop(view) => {
+            let options = view.state().and_then(|state| state.stuck.last.as_ref()).map(|last| &last.options);
+            let options = options.into_iter().flatten();
+            options.map(|option| Next::new(clean(&option.command), clean(&option.what))).collect()
+        }
         StopKind::Failed if stopped.reason == "journal_error" => vec![resume("go on once there is room")],
         StopKind::Failed => vec![explain, resume("try again")],
         StopKind::Interrupted => vec![resume("go on")],
     }
+}
+
+fn ended_by_loop(view: &View) -> bool {
+    view.state().is_some_and(|state| state.stuck.ends && state.stuck.last.is_some())
 }
 
 /// The flag that doubles a limit. Limits without a flag of their own are set by their path.

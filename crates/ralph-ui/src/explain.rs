@@ -2,6 +2,7 @@
 
 use ralph_core::event::RunStopped;
 use ralph_core::guard::{GUARDS, GuardDef};
+use ralph_core::state::Stuck;
 use ralph_core::time::Timestamp;
 use ralph_core::view::{GuardReading, JudgedClaim, View, clean};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::Style;
 use crate::format::{amount, bar, clock, percent};
 use crate::paint::{Paint, Tone};
 use crate::text::{COLUMNS, paragraph};
-use crate::words::{details, ended, iteration_of};
+use crate::words::{self, details, ended, iteration_of};
 
 /// Here the reason is told whole, within reason.
 const MESSAGE_LINES: usize = 200;
@@ -40,11 +41,28 @@ pub fn render(view: &View, now: Timestamp, alive: bool, style: &Style) -> String
         lines.push(String::new());
         lines.extend(claim_lines(view, style, paint));
     }
+    if let Some(stuck) = view.state().map(|state| &state.stuck) {
+        lines.extend(stuck_lines(stuck, paint));
+    }
     if !view.evidence().is_empty() {
         lines.push(String::new());
         lines.extend(evidence_lines(view, style, paint));
     }
     lines.join("\n") + "\n"
+}
+
+/// How stuck the run looks, and the last report.
+fn stuck_lines(stuck: &Stuck, paint: Paint) -> Vec<String> {
+    if stuck.score == 0.0 && stuck.last.is_none() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), format!("stuck {:.2} after the last iteration", stuck.score)];
+    if let Some(last) = &stuck.last {
+        let report = words::stuck::report(last, paint).into_iter().map(|line| format!("  {line}"));
+        lines.push(format!("  #{}:", last.iteration));
+        lines.extend(report);
+    }
+    lines
 }
 
 /// Claim by claim, what was missing.
@@ -160,6 +178,11 @@ pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
         "guards": guards,
         "off": off(&readings).map(|def| def.key).collect::<Vec<_>>(),
         "claims": view.claims().map(claim_json).collect::<Vec<_>>(),
+        "stuck": view.state().map(|state| json!({
+            "score": state.stuck.score,
+            "alarms": state.stuck.alarms,
+            "last": state.stuck.last,
+        })),
         "evidence": view.evidence(),
     })
 }

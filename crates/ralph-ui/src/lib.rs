@@ -4,6 +4,7 @@
 //! was given, so a live run and a replayed one look the same.
 
 mod closing;
+pub mod detect;
 pub mod event_line;
 pub mod explain;
 pub mod format;

@@ -18,6 +18,7 @@ use crate::out::Out;
 use crate::paint::Tone;
 use crate::story::Story;
 use crate::text::{COLUMNS, columns_of, fit};
+use crate::words::stuck;
 use crate::{Screen, ScreenOptions, waits};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -107,6 +108,8 @@ impl LiveScreen {
             (Tone::Plain, self.checking(checking), String::new())
         } else if let Some(wait) = view.wait() {
             (Tone::Dim, self.waiting(wait), String::new())
+        } else if view.is_asking() && self.keys {
+            (Tone::Notice, stuck::KEYS.to_owned(), String::new())
         } else if view.is_paused() {
             let run = view.run().map(|run| clean(&run.0)).unwrap_or_default();
             (Tone::Notice, format!("paused: ralph unpause {run}"), String::new())

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use ralph_core::event::{Event, GateFinished};
+use ralph_core::guard::Asked;
 use ralph_core::record::Record;
 use ralph_core::state::RunState;
-use ralph_core::view::{Ended, View, clean};
+use ralph_core::view::{Ended, GuardReading, View, clean};
 
 use crate::closing;
 use crate::format::{closeness, count, limit};
@@ -24,12 +25,36 @@ pub(crate) struct Story {
     verbosity: Verbosity,
     /// Something was told since the last closing block.
     open: bool,
+    suspicions: Suspicions,
+}
+
+/// A detector that goes on about the same thing is shown once.
+#[derive(Default)]
+struct Suspicions {
+    before: Vec<String>,
+    now: Vec<String>,
+}
+
+impl Suspicions {
+    /// Whether a record is worth a line as far as suspicions go.
+    fn is_news(&mut self, event: &Event) -> bool {
+        match event {
+            Event::IterationFinished(_) => self.before = std::mem::take(&mut self.now),
+            Event::LoopDetected(_) => *self = Self::default(),
+            Event::LoopSuspected(e) => {
+                self.now.push(e.detector.clone());
+                return !self.before.contains(&e.detector);
+            }
+            _ => {}
+        }
+        true
+    }
 }
 
 impl Story {
     pub fn new(options: ScreenOptions) -> Story {
         let ScreenOptions { verbosity, style, view, .. } = options;
-        Story { view, style, verbosity, open: false }
+        Story { view, style, verbosity, open: false, suspicions: Suspicions::default() }
     }
 
     pub fn paint(&self) -> Paint {
@@ -45,8 +70,10 @@ impl Story {
         }
         // Guidance can still be given to a run that has stopped.
         self.open = self.view.stopped().is_none();
+        let news = self.suspicions.is_news(&record.event);
         match self.verbosity {
             Verbosity::Quiet => Vec::new(),
+            Verbosity::Normal if !news => Vec::new(),
             Verbosity::Normal | Verbosity::Verbose => self.lines(record),
         }
     }
@@ -104,6 +131,14 @@ impl Story {
                 .collect(),
             Event::GateFinished(gate) => vec![self.gate(gate)],
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
+            Event::LoopSuspected(e) => {
+                vec![paint.dim(&format!("  suspicious: {}", words::stuck::suspected(e)))]
+            }
+            Event::LoopDetected(e) => words::stuck::report(e, paint),
+            Event::LoopReviewed {} => {
+                let last = self.view.state().and_then(|state| state.stuck.last.as_ref());
+                last.map(|last| words::stuck::report(last, paint)).unwrap_or_default()
+            }
             Event::DelayStarted(delay) if delay.wait >= WAIT_WORTH_A_LINE => {
                 vec![paint.dim(&waits::line(delay, self.view.state(), record.at, &self.style))]
             }
@@ -181,7 +216,10 @@ impl Story {
         if state.plan.once {
             return vec!["a single pass".to_owned()];
         }
-        self.view.readings(record.at).iter().map(|guard| limit(guard.def, &guard.reading)).collect()
+        // How many alarms are too many says little to who does not know what raises one.
+        let counts = |guard: &&GuardReading| guard.def.asked != [Asked::WhenStuck];
+        let readings = self.view.readings(record.at);
+        readings.iter().filter(counts).map(|guard| limit(guard.def, &guard.reading)).collect()
     }
 
     fn label(&self, label: &str) -> String {

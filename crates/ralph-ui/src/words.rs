@@ -1,6 +1,7 @@
 //! Events in words. Everything that shows an event takes its words from here.
 
 pub(crate) mod gates;
+pub(crate) mod stuck;
 
 use std::time::Duration;
 
@@ -64,6 +65,7 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
         rest.push_str(&format!(", {} changed", count(files, "file", "files")));
     }
     rest.push_str(&spent(&finished.usage, finished.cost_usd));
+    rest.push_str(&stuck::score(finished.stuck_score));
     if finished.claims_complete {
         rest.push_str(", says it is complete");
     }
@@ -201,7 +203,7 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
         Event::IterationIdle(e) => Some(e.iteration),
         Event::IterationFinished(e) => Some(e.iteration),
         Event::IterationInterrupted(e) => Some(e.iteration),
-        other => gates::iteration_of(other),
+        other => gates::iteration_of(other).or_else(|| stuck::iteration_of(other)),
     }
 }
 
@@ -267,6 +269,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         | Event::GatesKilled(_)
         | Event::CompletionAccepted(_)
         | Event::CompletionRejected(_) => gates::details(event),
+        Event::LoopSuspected(_) | Event::LoopDetected(_) | Event::LoopReviewed {} => stuck::details(event),
         Event::DelayStarted(e) => waits::line(e, None, at, style),
         Event::DelayEnded { early: true } => "cut short".to_owned(),
         Event::DelayEnded { early: false } | Event::RunPaused {} | Event::RunUnpaused {} => String::new(),

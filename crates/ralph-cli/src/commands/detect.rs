@@ -2,18 +2,88 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
 
-use ralph_core::detector::{
-    Case, NoProgress, OutputSimilarityDetector, Prediction, SignatureDetector, Sketch,
-};
+use ralph_core::detector::{Case, Detector, DetectorDef, Prediction};
+use ralph_core::event::Event;
+use ralph_core::plan::{AgentPlan, Plan, StuckPlan, Task, Use};
+use ralph_core::state::{Rehearsal, Rehearsed};
 
-use crate::args::{DetectArgs, Detector};
+use super::{each_record, pick};
+use crate::args::DetectArgs;
+use crate::config::{self, Flags};
 use crate::error::CliError;
 
+const DECIDES: &str = "no_progress";
+
 pub fn detect(args: DetectArgs) -> Result<u8, CliError> {
-    let name = args.cases.display();
-    let file = File::open(&args.cases)
+    match &args.cases {
+        Some(cases) => on_cases(cases, &args),
+        None => on_run(&args),
+    }
+}
+
+/// A recorded run, looked at once more.
+fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
+    let (_, run) = pick(&args.pick)?;
+    let mut plan: Option<StuckPlan> = None;
+    let mut rehearsal: Option<Rehearsal> = None;
+    let mut seen: Vec<Rehearsed> = Vec::new();
+    each_record(&run, &mut |record| {
+        if let Event::RunStarted(started) = &record.event {
+            let settings = settings(&started.plan, &args.sets)?;
+            rehearsal = Some(Rehearsal::new(&settings));
+            plan = Some(settings);
+        }
+        seen.extend(rehearsal.as_mut().and_then(|rehearsal| rehearsal.apply(&record.event)));
+        Ok(())
+    })?;
+    let Some(plan) = plan else {
+        return Err(CliError::Failed(format!("run {} has no beginning", run.id)));
+    };
+    if let Some(name) = &args.detector {
+        let found = seen.iter_mut().filter_map(|one| one.found.as_mut());
+        found.for_each(|found| found.retain(|found| found.def.key == name));
+    }
+    if args.json {
+        let lines: Vec<String> = seen.iter().map(|one| ralph_ui::detect::to_json(one).to_string()).collect();
+        crate::io::print(&lines.join("\n"))?;
+    } else {
+        let text = ralph_ui::detect::render(&run.id.0, &seen, &plan, &crate::io::style());
+        crate::io::print(text.trim_end())?;
+    }
+    Ok(0)
+}
+
+/// How the run is looked at: as it was, but for what the command line says. Who is switched off is asked all the same.
+fn settings(plan: &Plan, sets: &[String]) -> Result<StuckPlan, CliError> {
+    let mut settings = config::change_plan(plan, sets, &Flags::default(), false)?.stuck;
+    if settings.ignore != plan.stuck.ignore {
+        return Err(CliError::Usage(
+            "`loop_detection.ignore` can not be tried on a recorded run: it works while the output is read, and only a \
+             sketch of that is kept"
+                .to_owned(),
+        ));
+    }
+    settings.enabled = true;
+    for one in [&mut settings.similarity, &mut settings.signature] {
+        if *one == Use::Off {
+            *one = Use::Evidence;
+        }
+    }
+    Ok(settings)
+}
+
+/// A file of cases.
+fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
+    let name = cases.display();
+    let file = File::open(cases)
         .map_err(|error| CliError::Usage(format!("can not open the cases {name}: {error}")))?;
+    let key = args.detector.as_deref().unwrap_or(DECIDES);
+    let def = DetectorDef::find(key)
+        .ok_or_else(|| CliError::Usage(format!("there is no detector called `{key}`")))?;
+    let nothing = Plan::new("cases", ".", Task::Text(String::new()), AgentPlan::command("none"));
+    let plan = settings(&nothing, &args.sets)?;
     let mut out = BufWriter::new(io::stdout());
     // One case at a time: a file of them may be larger than memory.
     for (number, line) in BufReader::new(file).lines().enumerate() {
@@ -23,7 +93,7 @@ pub fn detect(args: DetectArgs) -> Result<u8, CliError> {
         }
         let case: Case = serde_json::from_str(&line)
             .map_err(|error| CliError::Usage(format!("{name}, line {}: not a case: {error}", number + 1)))?;
-        let alarm = first_alarm(&case, args.detector);
+        let alarm = first_alarm(&case, (def.build)(&plan));
         let text = match args.predictions {
             true => {
                 let fired_at = alarm.map(|(at, _)| at);
@@ -44,31 +114,11 @@ pub fn detect(args: DetectArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// Looks at one more iteration; tells what it found.
-type Check = Box<dyn FnMut(&Sketch) -> Option<String>>;
-
 /// The index of the iteration after which the detector says "stuck", and why.
-fn first_alarm(case: &Case, detector: Detector) -> Option<(usize, String)> {
-    let mut check: Check = match detector {
-        Detector::NoProgress => {
-            let mut detector = NoProgress::default();
-            Box::new(move |sketch| {
-                let finding = detector.observe(sketch);
-                finding.pattern.filter(|_| finding.alarm).map(|pattern| pattern.to_string())
-            })
-        }
-        Detector::Similarity => {
-            let mut detector = OutputSimilarityDetector::default();
-            Box::new(move |sketch| {
-                let found = detector.observe(sketch.lines.as_ref()?)?;
-                Some(format!("{:.0}% like the output {} back", 100.0 * found.ratio, found.back))
-            })
-        }
-        Detector::Signature => {
-            let mut detector = SignatureDetector::default();
-            Box::new(move |sketch| detector.observe(&sketch.signature).then(|| sketch.signature.clone()))
-        }
-    };
-    let mut sketches = case.iterations.iter().map(|iteration| iteration.sketch()).enumerate();
-    sketches.find_map(|(at, sketch)| check(&sketch).map(|why| (at, why)))
+fn first_alarm(case: &Case, mut detector: Box<dyn Detector>) -> Option<(usize, String)> {
+    case.iterations.iter().map(|iteration| iteration.sketch()).enumerate().find_map(|(at, sketch)| {
+        let finding = detector.judge(&sketch);
+        detector.learn(&sketch);
+        finding.alarm.then_some((at, finding.pattern))
+    })
 }

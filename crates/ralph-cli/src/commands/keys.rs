@@ -1,21 +1,34 @@
-//! A key at the terminal: `r` ends a wait.
+//! Keys at the terminal: `r` ends a wait; `c`, `v` and `q` answer what to do about a run that goes in circles.
 //!
-//! The terminal hands over single keys only while the run waits. A ralph that is killed in between leaves it that way, so
+//! The terminal hands over single keys only while the run waits for one. A ralph that is killed in between leaves it that way, so
 //! nothing else about it is changed: what is typed is still echoed, and Ctrl-C is still Ctrl-C.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, LoopAnswer, StopHow, StopRequest};
 use ralph_core::input::Command;
 use ralph_core::record::Record;
+use ralph_core::stop::Interrupt;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
 const WAITS: u8 = b'w';
+const ASKS: u8 = b'a';
 const GOES_ON: u8 = b'g';
+
+/// What a key means while the run waits, and while it asks.
+fn meaning(order: u8, key: u8) -> Option<Command> {
+    Some(match (order, key.to_ascii_lowercase()) {
+        (WAITS, b'r') => Command::SkipWait,
+        (ASKS, b'c') => Command::UnpauseRun { now: false },
+        (ASKS, b'v') => Command::ReviewLoop,
+        (ASKS, b'q') => Command::StopRun(StopRequest { how: StopHow::AfterIteration, by: Interrupt::Int }),
+        _ => return None,
+    })
+}
 
 /// Listens until it is dropped.
 pub struct Keys {
@@ -30,7 +43,7 @@ impl Keys {
             return None;
         }
         let (control, orders) = UnixStream::pair().ok()?;
-        let run = move || listen(orders, &|| send(Command::SkipWait));
+        let run = move || listen(orders, &send);
         let thread = thread::Builder::new().name("keys".into()).spawn(run).ok()?;
         let keys = Self { control: Some(control), thread: Some(thread) };
         if waiting {
@@ -40,9 +53,10 @@ impl Keys {
     }
 
     pub fn record(&self, record: &Record) {
-        match record.event {
+        match &record.event {
             Event::DelayStarted(_) => self.tell(WAITS),
-            Event::DelayEnded { .. } => self.tell(GOES_ON),
+            Event::LoopDetected(detected) if detected.action == LoopAnswer::Ask => self.tell(ASKS),
+            Event::DelayEnded { .. } | Event::RunUnpaused {} => self.tell(GOES_ON),
             _ => {}
         }
     }
@@ -63,18 +77,18 @@ impl Drop for Keys {
     }
 }
 
-fn listen(mut orders: UnixStream, go_on: &dyn Fn()) {
+fn listen(mut orders: UnixStream, send: &dyn Fn(Command)) {
     let mut order = [0];
     while orders.read_exact(&mut order).is_ok() {
-        if order[0] == WAITS && is_in_front() {
+        if order[0] != GOES_ON && is_in_front() {
             let _terminal = SingleKeys::on();
-            wait_for_key(&orders, go_on);
+            wait_for_key(order[0], &orders, send);
         }
     }
 }
 
 /// Until the next order is there, which is left for the caller.
-fn wait_for_key(orders: &UnixStream, go_on: &dyn Fn()) {
+fn wait_for_key(order: u8, orders: &UnixStream, send: &dyn Fn(Command)) {
     let stdin = io::stdin();
     loop {
         let mut fds = [PollFd::new(orders, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
@@ -90,9 +104,7 @@ fn wait_for_key(orders: &UnixStream, go_on: &dyn Fn()) {
         // A ralph in the background that reads is stopped by the system.
         match is_in_front().then(|| rustix::io::read(&stdin, &mut typed)) {
             Some(Ok(n)) if n > 0 => {
-                if typed[..n].iter().any(|key| matches!(key, b'r' | b'R')) {
-                    go_on();
-                }
+                typed[..n].iter().filter_map(|key| meaning(order, *key)).for_each(send);
             }
             _ => return,
         }

@@ -1,6 +1,6 @@
 //! `ralph resume`
 
-use ralph_core::plan::Limits;
+use ralph_core::plan::Plan;
 use ralph_core::stop::StopKind;
 use ralph_core::view::View;
 use ralph_runtime::journal;
@@ -30,18 +30,19 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         ))?;
         return Ok(0);
     }
-    let limits = raised(&state.plan, &args.sets, args.limits)?;
+    let plan = changed(&state.plan, &args.sets, args.limits)?;
     if let Some(cut) = session.cut {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
     let screen = screen::open(&args.screen, View::from_state(state.clone()), &session)?;
-    let stopped = session.work(crate::VERSION, Some(limits), &mut |record| screen.send(record));
+    let stopped = session.work(crate::VERSION, Some(plan), &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)
 }
 
-fn raised(plan: &ralph_core::plan::Plan, sets: &[String], args: LimitArgs) -> Result<Limits, CliError> {
+/// The plan with what the command line changes about it.
+fn changed(plan: &Plan, sets: &[String], args: LimitArgs) -> Result<Plan, CliError> {
     let flags = Flags {
         max_iterations: args.max_iterations,
         max_runtime: args.max_runtime,
@@ -50,5 +51,5 @@ fn raised(plan: &ralph_core::plan::Plan, sets: &[String], args: LimitArgs) -> Re
         stop_on_error: args.stop_on_error,
         ..Flags::default()
     };
-    Ok(config::change_limits(plan, sets, &flags, false)?.limits)
+    Ok(config::change_plan(plan, sets, &flags, false)?)
 }

@@ -10,9 +10,10 @@ use super::agent::{AgentDef, CliDef, CommandLine};
 use super::commands::{CommandDef, Name};
 use super::hats::{Hats, PatternText, TopicText};
 use super::idle::{Idle, OnState, WakeDef};
+use super::loop_detection::LoopDetectionDef;
 use super::memory::{ContextDef, CoreDef, MemoryDef};
 use super::proof::{GateDef, StopDef};
-use super::value::{Count, Delay, Factor, Limit, Price, Text, Timeout, Usd};
+use super::value::{Count, Delay, Factor, Limit, Price, Ratio, Text, Timeout, Usd};
 
 /// What ralph runs, on which prompt, and when it stops.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -67,6 +68,8 @@ pub struct Definition {
     pub gates: Vec<GateDef>,
     /// How many gates run at the same time. Not set: as many as the machine has cores.
     pub gate_jobs: Option<Count>,
+    /// What counts as going in circles, and what to do about it.
+    pub loop_detection: LoopDetectionDef,
     /// What prompts tell of earlier iterations.
     pub memory: MemoryDef,
     /// What else of earlier iterations a prompt repeats.
@@ -103,6 +106,7 @@ impl Default for Definition {
             stop: StopDef::default(),
             gates: Vec::new(),
             gate_jobs: None,
+            loop_detection: LoopDetectionDef::default(),
             memory: MemoryDef::default(),
             context: ContextDef::default(),
             core: CoreDef::default(),
@@ -156,6 +160,13 @@ pub struct EventLoop {
     /// With hats: stop as failed when a hat publishes a topic that ends in `.blocked` this often in a row about the same
     /// task.
     pub max_consecutive_blocked: Count,
+    /// Compare outputs line by line. `true`: an output that is as good as the same as one of the last ends the run. `false`: nobody
+    /// compares. Not set: a match is told, and supports what `loop_detection` decides.
+    pub enable_similarity_detection: Option<bool>,
+    /// How many of the last outputs each one is compared with. Not set: 5. Setting it means `enable_similarity_detection: true`.
+    pub similarity_window_size: Option<Count>,
+    /// How much alike two outputs have to be, from 0 to 1. Not set: 0.9. Setting it means `enable_similarity_detection: true`.
+    pub similarity_threshold: Option<Ratio>,
 }
 
 impl Default for EventLoop {
@@ -180,6 +191,9 @@ impl Default for EventLoop {
             starting_event: None,
             required_events: Vec::new(),
             max_consecutive_blocked: Count(3),
+            enable_similarity_detection: None,
+            similarity_window_size: None,
+            similarity_threshold: None,
         }
     }
 }

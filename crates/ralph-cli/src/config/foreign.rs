@@ -1,8 +1,4 @@
-//! Keys that a user may well write and that mean nothing here: those of ralph-orchestrator that ralph does not
-//! have, and those of ralph itself that are still to come.
-
-/// Settings of ralph that are not there yet.
-pub const NOT_YET: [&str; 1] = ["loop_detection"];
+//! Keys that a user may well write and that mean nothing here: those of ralph-orchestrator that ralph does not have.
 
 /// Settings of ralph-orchestrator, and what to do instead where there is something.
 pub const ORCHESTRATOR: [(&str, &str); 48] = [

@@ -12,11 +12,12 @@ use super::diagnostic::ConfigError;
 use super::hats::HatsPlace;
 use super::idle;
 use super::layers::{self, Flags};
+use super::loop_detection::{self, LoopDetectionDef};
 use super::memory;
 use super::proof;
 use super::source::{Layer, SourceMap, Span};
 use super::validate::{self, Settings};
-use super::value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
+use super::value::{Count, Delay, Factor, Limit, Ratio, Text, Timeout, Usd};
 use super::yaml::Node;
 use super::{Loaded, check_layer, de};
 
@@ -74,6 +75,7 @@ impl Loaded {
             pace: Pace { fallback_after, fallback_wait, ..pace(&definition.event_loop) },
             signals: SignalPlan { completion_signal: completion_signal(definition), ..signals },
             proof: proof::proof(definition),
+            stuck: loop_detection::plan(definition),
             memory: memory::memory(definition, &self.task, &self.settings),
             guardrails: definition.core.guardrails.iter().map(|text| text.0.clone()).collect(),
             scratchpad: memory::scratchpad(definition),
@@ -140,9 +142,17 @@ fn completion_signal(definition: &Definition) -> Option<String> {
     definition.stop_on_completion_signal.then(|| text.to_owned())
 }
 
-/// The plan of a run that is resumed, with what the command line changes about it. Only `event_loop` can change:
-/// another task or agent would be another run.
-pub fn change_limits(
+/// What can be changed when a run is resumed: another task or agent would be another run.
+const CHANGEABLE: [&str; 2] = ["event_loop", "loop_detection"];
+/// What can not be changed of them.
+const FIXED: [&str; 5] =
+    ["completion_promise", "kill_leftovers", "max_consecutive_blocked", "required_events", "starting_event"];
+/// Who sets one of these means them, whatever the plan says about their use.
+const SIMILARITY: [&str; 3] =
+    ["enable_similarity_detection", "similarity_threshold", "similarity_window_size"];
+
+/// The plan of a run that is resumed, with what the command line changes about it.
+pub fn change_plan(
     plan: &Plan,
     sets: &[String],
     flags: &Flags,
@@ -151,14 +161,6 @@ pub fn change_limits(
     let mut map = SourceMap::default();
     let source = map.add(Layer::File, "the plan of this run", "");
     let span = Span { source, start: 0, end: 0 };
-    let json = serde_json::json!({ "event_loop": event_loop(plan) });
-    let mut root = Node::from_json(&json, span);
-    // What is not set in the plan is absent, not empty.
-    for key in ["silence_timeout", "completion_promise", "starting_event"] {
-        if root.find(&format!("event_loop.{key}")).is_some_and(|entry| entry.value.is_null()) {
-            layers::take_at(&mut root, &format!("event_loop.{key}"));
-        }
-    }
     let mut found = Vec::new();
     let mut trees = Vec::new();
     for item in sets {
@@ -168,17 +170,13 @@ pub fn change_limits(
         }
     }
     trees.extend(flags.read(&mut map));
+    let mut root = Node::from_json(&settings_of(plan), span);
+    drop_unset(&mut root);
     for mut tree in trees {
         found.extend(check_layer(&map, &mut tree));
-        for key in ["starting_event", "required_events", "max_consecutive_blocked"] {
-            if let Some(entry) = tree.find(&format!("event_loop.{key}")) {
-                let message = format!("`event_loop.{key}` can not be changed when a run is resumed");
-                found.push(super::Diagnostic::new(message).at(map.place(entry.key_span)));
-            }
-        }
-        for entry in tree.entries().iter().filter(|entry| entry.key != "event_loop") {
-            let message = format!("`{}` can not be changed when a run is resumed", entry.key);
-            found.push(super::Diagnostic::new(message).at(map.place(entry.key_span)));
+        found.extend(fixed(&map, &tree));
+        if SIMILARITY.iter().any(|key| tree.find(&format!("event_loop.{key}")).is_some()) {
+            layers::take_at(&mut root, "loop_detection.similarity");
         }
         layers::overlay(&mut root, tree);
     }
@@ -186,23 +184,58 @@ pub fn change_limits(
         return Err(error);
     }
     let settings = Settings { map, root };
-    let changed: EventLoop = match settings.root.entry("event_loop") {
-        Some(entry) => de::from_node(&entry.value).map_err(|error| error.into_diagnostic(&settings.map))?,
-        None => event_loop(plan),
-    };
-    match ConfigError::from_all(validate::bounds(&settings, &changed, cost_enforceable)) {
+    let definition: Definition =
+        de::from_node(&settings.root).map_err(|error| error.into_diagnostic(&settings.map))?;
+    let changed = &definition.event_loop;
+    let mut found = validate::bounds(&settings, changed, cost_enforceable);
+    found.extend(loop_detection::check(&settings, &definition));
+    match ConfigError::from_all(found) {
         Some(error) => Err(error),
         None => Ok(Plan {
-            limits: Limits { iteration_timeout: keep(plan, &changed), ..limits(&changed) },
-            pace: pace(&changed),
-            signals: SignalPlan {
-                completion_promise: signals(&changed).completion_promise,
-                ..plan.signals.clone()
+            limits: Limits { iteration_timeout: keep(plan, changed), ..limits(changed) },
+            pace: Pace {
+                delay: changed.delay.0,
+                failure_backoff: pace(changed).failure_backoff,
+                ..plan.pace.clone()
             },
-            kill_leftovers: changed.kill_leftovers,
+            stuck: loop_detection::plan(&definition),
             ..plan.clone()
         }),
     }
+}
+
+/// What a resume can change, as the plan has it.
+fn settings_of(plan: &Plan) -> serde_json::Value {
+    serde_json::json!({
+        "event_loop": event_loop(plan),
+        "loop_detection": LoopDetectionDef::of(&plan.stuck),
+    })
+}
+
+/// What is not set in the plan is absent, not empty.
+fn drop_unset(root: &mut Node) {
+    let event_loop = ["silence_timeout", "completion_promise", "starting_event"].iter().chain(&SIMILARITY);
+    let paths = event_loop.map(|key| format!("event_loop.{key}"));
+    for path in paths.chain(["loop_detection.similarity".to_owned(), "loop_detection.signature".to_owned()]) {
+        if root.find(&path).is_some_and(|entry| entry.value.is_null()) {
+            layers::take_at(root, &path);
+        }
+    }
+}
+
+/// Settings that a resume does not change.
+fn fixed(map: &SourceMap, tree: &Node) -> Vec<super::Diagnostic> {
+    let inner = FIXED.iter().filter_map(|key| {
+        let path = format!("event_loop.{key}");
+        tree.find(&path).map(|entry| (path, entry.key_span))
+    });
+    let outer = tree.entries().iter().filter(|entry| !CHANGEABLE.contains(&entry.key.as_str()));
+    let outer = outer.map(|entry| (entry.key.clone(), entry.key_span));
+    let refused = inner.chain(outer).map(|(path, span)| {
+        let message = format!("`{path}` can not be changed when a run is resumed");
+        super::Diagnostic::new(message).at(map.place(span))
+    });
+    refused.collect()
 }
 
 /// A plan may have no timeout where a definition has to: it stays that way unless one is given.
@@ -245,5 +278,9 @@ fn event_loop(plan: &Plan) -> EventLoop {
         starting_event: None,
         required_events: Vec::new(),
         max_consecutive_blocked: default.max_consecutive_blocked,
+        // How it is used stands in `loop_detection`.
+        enable_similarity_detection: None,
+        similarity_window_size: Some(Count(u32::try_from(plan.stuck.similarity_window).unwrap_or(u32::MAX))),
+        similarity_threshold: Some(Ratio(plan.stuck.similarity_threshold)),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::diagnostic::{Diagnostic, MAX_SHOWN, quote};
-use super::foreign::{NOT_YET, ORCHESTRATOR};
+use super::foreign::ORCHESTRATOR;
 use super::nearest::nearest;
 use super::schema::{join, paths, properties, schema};
 use super::source::SourceMap;
@@ -41,9 +41,6 @@ fn walk(map: &SourceMap, node: &Node, prefix: &str, schema: &Value, found: &mut 
 fn explain(prefix: &str, entry: &Entry, siblings: &[&str]) -> Diagnostic {
     let key = entry.key.as_str();
     let path = join(prefix, key);
-    if NOT_YET.contains(&path.as_str()) {
-        return Diagnostic::new(format!("`{path}` is not supported yet"));
-    }
     // Hats are called what the user calls them.
     let hat = path.strip_prefix("hats.").and_then(|rest| rest.split_once('.'));
     let listed = hat.map_or_else(|| path.clone(), |(_, key)| format!("hats.*.{key}"));
@@ -68,8 +65,6 @@ fn explain(prefix: &str, entry: &Entry, siblings: &[&str]) -> Diagnostic {
         found.help(format!("it belongs to another section: `{path}`"))
     } else if let Some(path) = nearest_elsewhere(key, &everywhere) {
         found.help(format!("did you mean `{path}`?"))
-    } else if let Some(name) = near(&NOT_YET) {
-        found.help(format!("did you mean `{name}`? It is not supported yet"))
     } else {
         found.help(format!("known here: {}", siblings.join(", ")))
     }

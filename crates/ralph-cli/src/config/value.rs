@@ -268,6 +268,32 @@ impl Quantity for Price {
     }
 }
 
+/// A share: more than 0, at most 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Ratio(pub f64);
+
+quantity!(Ratio);
+
+impl Quantity for Ratio {
+    const SCHEMA_NAME: &'static str = "Ratio";
+
+    fn expected() -> String {
+        "a number above 0 and up to 1".to_owned()
+    }
+
+    fn from_float(value: f64) -> Result<Self, String> {
+        match value > 0.0 && value <= 1.0 {
+            true => Ok(Self(value)),
+            false => Err("must be above 0 and at most 1".to_owned()),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 })
+    }
+}
+
 /// A factor of at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -154,6 +154,17 @@ pub enum Measure {
     Sample,
 }
 
+impl Measure {
+    /// What has to be said about a ratio that is not exact.
+    pub fn remark(self) -> &'static str {
+        match self {
+            Measure::Exact | Measure::Bound => "",
+            Measure::Anchors => " (estimated: too many lines differ for a diff)",
+            Measure::Sample => " (estimated from a sample of the lines)",
+        }
+    }
+}
+
 /// The work that one diff may do, in lines times edits.
 const DIFF_BUDGET: usize = 4_000_000;
 

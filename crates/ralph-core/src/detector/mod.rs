@@ -1,7 +1,11 @@
-//! Evidence that a run is stuck. One file per detector.
+//! Evidence that a run is stuck. One file per detector, one line in [`DETECTORS`].
+//!
+//! A detector sees sketches of iterations and nothing else. What it knows it has from events, so a resumed run has the same
+//! evidence as one that was never interrupted. What is done about an alarm is not its business: see `engine/stuck.rs`.
 
 mod cases;
 mod hash;
+mod ignore;
 mod lexicon;
 mod lines;
 pub mod no_progress;
@@ -11,9 +15,138 @@ mod similarity;
 mod sketch;
 mod text;
 
+use std::any::Any;
+use std::fmt::{self, Debug};
+
 pub use cases::{Case, CaseIteration, Prediction};
+pub use ignore::Ignore;
 pub use lines::{Lines, Measure};
 pub use no_progress::NoProgress;
 pub use signature::{SignatureDetector, signature};
 pub use similarity::{Match, OutputSimilarityDetector};
 pub use sketch::{Sketch, Sketcher, ToolUse};
+
+use crate::plan::{StuckPlan, Use};
+
+/// The one that decides comes first.
+pub const DETECTORS: &[DetectorDef] = &[no_progress::DEF, similarity::DEF, signature::DEF];
+
+pub struct DetectorDef {
+    /// Its name in events and on the command line.
+    pub key: &'static str,
+    pub summary: &'static str,
+    /// What an alarm of it is good for under this plan.
+    pub is_for: fn(&StuckPlan) -> Use,
+    pub build: fn(&StuckPlan) -> Box<dyn Detector>,
+}
+
+impl Debug for DetectorDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key)
+    }
+}
+
+impl DetectorDef {
+    pub fn find(key: &str) -> Option<&'static DetectorDef> {
+        DETECTORS.iter().find(|def| def.key == key)
+    }
+}
+
+/// Looks at one iteration after the other.
+pub trait Detector: AnyDetector + Debug + Send + Sync {
+    /// What this iteration would add to the suspicion. Nothing is remembered.
+    fn judge(&self, now: &Sketch) -> Finding;
+
+    /// Remembers an iteration.
+    fn learn(&mut self, now: &Sketch);
+
+    /// Counts anew from here: something has been done about what was found.
+    fn start_over(&mut self);
+}
+
+/// What one more iteration adds to the suspicion.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Finding {
+    /// From 0, all new, to 1, an alarm.
+    pub score: f64,
+    pub alarm: bool,
+    /// The length of the circle, in iterations.
+    pub period: usize,
+    /// How many of the last iterations it is about, this one included.
+    pub iterations: usize,
+    /// What it looks like, in a sentence without a full stop. Empty: like nothing.
+    pub pattern: String,
+    /// How much alike two outputs are, from 0 to 1, where that was looked at.
+    pub ratio: Option<f64>,
+}
+
+/// The detectors of a run that are switched on, each with what its alarms are good for.
+#[derive(Debug, Default)]
+pub struct Detectors(Vec<(&'static DetectorDef, Use, Box<dyn Detector>)>);
+
+/// What one of them found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub def: &'static DetectorDef,
+    pub is_for: Use,
+    pub finding: Finding,
+}
+
+impl Detectors {
+    pub fn of(plan: &StuckPlan) -> Self {
+        let on = DETECTORS.iter().map(|def| (def, (def.is_for)(plan)));
+        let on = on.filter(|(_, is_for)| plan.enabled && *is_for != Use::Off);
+        Self(on.map(|(def, is_for)| (def, is_for, (def.build)(plan))).collect())
+    }
+
+    pub fn judge(&self, now: &Sketch) -> Vec<Found> {
+        let all = self.0.iter();
+        all.map(|(def, is_for, one)| Found { def, is_for: *is_for, finding: one.judge(now) }).collect()
+    }
+
+    pub fn learn(&mut self, now: &Sketch) {
+        self.0.iter_mut().for_each(|(_, _, one)| one.learn(now));
+    }
+
+    pub fn start_over(&mut self) {
+        self.0.iter_mut().for_each(|(_, _, one)| one.start_over());
+    }
+}
+
+impl Clone for Detectors {
+    fn clone(&self) -> Self {
+        Self(self.0.iter().map(|(def, is_for, one)| (*def, *is_for, one.boxed())).collect())
+    }
+}
+
+impl PartialEq for Detectors {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |((def, is_for, one), (other_def, other_for, other)): (&_, &_)| {
+            let (def, other_def): (&&DetectorDef, &&DetectorDef) = (def, other_def);
+            let (one, other): (&Box<dyn Detector>, &Box<dyn Detector>) = (one, other);
+            def.key == other_def.key && is_for == other_for && one.is_same(other.as_any())
+        };
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+}
+
+/// What a boxed detector has to be able to do to be part of the state of a run. Nobody implements it by hand.
+pub trait AnyDetector {
+    fn boxed(&self) -> Box<dyn Detector>;
+    fn as_any(&self) -> &dyn Any;
+    fn is_same(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: Detector + Clone + PartialEq + 'static> AnyDetector for T {
+    fn boxed(&self) -> Box<dyn Detector> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_same(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<T>() == Some(self)
+    }
+}

@@ -12,6 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use super::sample::{Sample, Shared};
 use super::sketch::{Counts, Sketch};
+use super::{Detector, DetectorDef};
+use crate::plan::Use;
+
+pub(super) const DEF: DetectorDef = DetectorDef {
+    key: "no_progress",
+    summary: "Iterations that bring nothing new, go in circles, or say nothing. It decides.",
+    is_for: |_| Use::Decide,
+    build: |plan| Box::new(NoProgress::new(Settings { window: plan.window, patience: plan.patience })),
+};
 
 /// Iterations that are remembered.
 const MEMORY: usize = 128;
@@ -251,16 +260,6 @@ impl NoProgress {
         finding
     }
 
-    /// What the next iteration would add, without taking it.
-    pub fn judge(&self, now: &Sketch) -> Finding {
-        self.look(now).0
-    }
-
-    /// Counts anew from here. What has been seen is still known.
-    pub fn start_over(&mut self) {
-        self.streaks = Streaks::default();
-    }
-
     fn look(&self, now: &Sketch) -> (Finding, Streaks) {
         let novelty = self.novelty(now);
         let quiet = now.tokens > 0 && novelty.is_quiet();
@@ -392,7 +391,10 @@ impl NoProgress {
         let says = now.says;
         let waits = (1..SHORT / 2).contains(&says.words)
             && f64::from(says.waiting) >= MOSTLY * f64::from(says.words.max(says.waiting));
-        let slower = if waits { 2 } else { 1 };
+        // An agent whose tools are not known may say the same about other work, as long as its files tell of some.
+        let new_state = now.state.is_some() && self.past.iter().all(|past| past.state != now.state);
+        let works_unseen = !now.calls.known && new_state;
+        let slower = if waits || works_unseen { 2 } else { 1 };
         let patience = self.settings.patience;
         let mut best = Finding::default();
         let mut consider = |seen: u32, needed: u32, pattern: Pattern| {
@@ -457,6 +459,30 @@ impl NoProgress {
         }
         self.past.push_back(now.clone());
         self.count += 1;
+    }
+}
+
+impl Detector for NoProgress {
+    fn judge(&self, now: &Sketch) -> super::Finding {
+        let Finding { score, pattern, alarm, .. } = self.look(now).0;
+        let (period, iterations) = match pattern {
+            // What was repeated first counts, too.
+            Some(Pattern::Repeats { period, times } | Pattern::SameError { period, times }) => {
+                (period, period * times as usize)
+            }
+            Some(Pattern::NothingToDo { times } | Pattern::Empty { times }) => (1, times as usize),
+            None => (0, 0),
+        };
+        let pattern = pattern.map(|pattern| pattern.to_string()).unwrap_or_default();
+        super::Finding { score, alarm, period, iterations, pattern, ratio: None }
+    }
+
+    fn learn(&mut self, now: &Sketch) {
+        self.observe(now);
+    }
+
+    fn start_over(&mut self) {
+        self.streaks = Streaks::default();
     }
 }
 

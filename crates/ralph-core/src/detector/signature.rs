@@ -2,7 +2,15 @@
 
 use std::collections::VecDeque;
 
-use super::text;
+use super::{Detector, DetectorDef, Finding, Sketch, text};
+use crate::plan::SIGNATURE_WINDOW;
+
+pub(super) const DEF: DetectorDef = DetectorDef {
+    key: "signature",
+    summary: "The same main error, failing tests, edit or search several times in a row.",
+    is_for: |plan| plan.signature,
+    build: |plan| Box::new(SignatureDetector::new(SIGNATURE_WINDOW, plan.signature_threshold)),
+};
 
 /// Names of failing tests in a signature.
 const NAMES: usize = 2;
@@ -48,6 +56,30 @@ impl SignatureDetector {
     /// Forgets all signatures.
     pub fn reset(&mut self) {
         self.recent.clear();
+    }
+}
+
+impl Detector for SignatureDetector {
+    fn judge(&self, now: &Sketch) -> Finding {
+        let before = match self.recent.front() {
+            Some(last) if !now.signature.is_empty() && *last == now.signature => self.times(),
+            _ => 0,
+        };
+        if before == 0 {
+            return Finding::default();
+        }
+        let times = before + 1;
+        let pattern = format!("the same signature {times} times in a row: {}", now.signature);
+        let score = (before as f64 / (self.threshold - 1) as f64).min(1.0);
+        Finding { score, alarm: times >= self.threshold, period: 1, iterations: times, pattern, ratio: None }
+    }
+
+    fn learn(&mut self, now: &Sketch) {
+        self.observe(&now.signature);
+    }
+
+    fn start_over(&mut self) {
+        self.reset();
     }
 }
 

@@ -5,6 +5,14 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::lines::{Lines, Measure};
+use super::{Detector, DetectorDef, Finding, Sketch};
+
+pub(super) const DEF: DetectorDef = DetectorDef {
+    key: "similarity",
+    summary: "An output that is as good as the same as one of the last, line by line.",
+    is_for: |plan| plan.similarity,
+    build: |plan| Box::new(OutputSimilarityDetector::new(plan.similarity_window, plan.similarity_threshold)),
+};
 
 /// Lines of an output that are compared exactly; of longer ones a sample.
 const MOST_LINES: usize = 8192;
@@ -75,6 +83,32 @@ impl OutputSimilarityDetector {
 
     pub fn is_empty(&self) -> bool {
         self.recent.is_empty()
+    }
+}
+
+impl Detector for OutputSimilarityDetector {
+    fn judge(&self, now: &Sketch) -> Finding {
+        let Some(Match { ratio, measure, back }) = now.lines.as_ref().and_then(|lines| self.best(lines))
+        else {
+            return Finding::default();
+        };
+        let whose = match back {
+            1 => "the output before".to_owned(),
+            back => format!("the output {back} back"),
+        };
+        let pattern = format!("{:.0}% like {whose}{}", 100.0 * ratio, measure.remark());
+        let (period, iterations) = (back, back + 1);
+        Finding { score: 1.0, alarm: true, period, iterations, pattern, ratio: Some(ratio) }
+    }
+
+    fn learn(&mut self, now: &Sketch) {
+        if let Some(lines) = &now.lines {
+            self.observe(lines);
+        }
+    }
+
+    fn start_over(&mut self) {
+        self.reset();
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::Ignore;
 use super::hash::{self, Hasher, short};
 use super::lexicon::Sense;
 use super::lines::{LineReader, Lines};
@@ -282,6 +283,7 @@ pub struct ToolUse<'a> {
 #[derive(Debug)]
 pub struct Sketcher {
     sketch: Sketch,
+    ignore: Ignore,
     lines: LineReader,
     /// Bytes that were read as text.
     read: u64,
@@ -312,6 +314,7 @@ impl Sketcher {
     pub fn new() -> Self {
         Self {
             sketch: Sketch::default(),
+            ignore: Ignore::default(),
             lines: LineReader::new(MOST_LINES),
             read: 0,
             partial: Vec::new(),
@@ -329,8 +332,23 @@ impl Sketcher {
         }
     }
 
+    /// The same, but for what the user knows to be noise.
+    pub fn ignoring(ignore: Ignore) -> Self {
+        Self { ignore, ..Self::new() }
+    }
+
     /// Takes text in pieces of any size.
     pub fn push(&mut self, bytes: &[u8]) {
+        match self.ignore.is_empty() {
+            true => self.take(bytes),
+            false => {
+                let kept = self.ignore.push(bytes);
+                self.take(&kept);
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
         self.sketch.bytes += bytes.len() as u64;
         self.lines.push(bytes);
         let room = usize::try_from(HEAD.saturating_sub(self.read)).unwrap_or(usize::MAX);
@@ -497,6 +515,8 @@ impl Sketcher {
 
     /// The iteration is over.
     pub fn finish(mut self) -> Sketch {
+        let rest = self.ignore.end_line();
+        self.take(&rest);
         let tail: Vec<u8> = std::mem::take(&mut self.tail).into();
         self.read_text(&tail);
         self.end_line();
@@ -537,10 +557,12 @@ impl Sketcher {
         }
     }
 
-    /// Ends a line that has begun.
-    fn break_line(&mut self) {
+    /// Ends a line that has begun: what follows comes from elsewhere.
+    pub fn break_line(&mut self) {
+        let rest = self.ignore.end_line();
+        self.take(&rest);
         if !self.partial.is_empty() {
-            self.push(b"\n");
+            self.take(b"\n");
         }
     }
 

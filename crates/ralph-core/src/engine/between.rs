@@ -26,6 +26,7 @@ impl Turn<'_> {
             Self::heed_state,
             Self::prove,
             Self::heed_single_pass,
+            Self::heed_stuck,
             Self::heed_failure,
             Self::heed_stop_request,
             Self::heed_limits,

@@ -58,6 +58,7 @@ impl Turn<'_> {
             guidance: Vec::new(),
             rejected_claim: state.proof.rejected.as_ref().map(|claim| claim.why.clone()),
             failed_gates: failed_gates.collect(),
+            stuck: state.stuck.last.clone().filter(|_| state.stuck.untold),
             failure: last.and_then(|last| last.error.clone()),
             warnings: if remembers { self.limits_near() } else { Vec::new() },
         }

@@ -125,7 +125,7 @@ impl Turn<'_> {
         if claims_complete {
             self.emit(Event::CompletionClaimed { iteration });
         }
-        let finished = IterationFinished {
+        let mut finished = IterationFinished {
             iteration,
             attempt: exited.attempt,
             outcome,
@@ -143,10 +143,12 @@ impl Turn<'_> {
             state: exited.state.filter(|_| ok),
             delay: exited.delay.filter(|_| ok),
             class: exited.failure.as_ref().filter(|_| !ok).map(|failure| failure.class),
+            stuck_score: None,
             hat: self.wearing(),
             activation: self.activation(ok),
             publishes: self.staged_topics(ok),
         };
+        finished.stuck_score = self.state().stuck.score_after(&finished, exited);
         if finished.waits_as() == Some(AgentState::Idle) {
             let idle = &self.state().idle;
             let before = if idle.state == Some(AgentState::Idle) { idle.streak } else { 0 };

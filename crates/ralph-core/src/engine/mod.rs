@@ -10,6 +10,7 @@ mod hats;
 mod idle;
 mod iteration;
 mod proof;
+mod stuck;
 #[cfg(test)]
 mod tests;
 
@@ -126,6 +127,12 @@ impl Turn<'_> {
                 self.emit(Event::GuidanceAdded(guidance));
                 // A person who speaks is not kept waiting.
                 self.end_wait_for_work();
+                self.answered();
+            }
+            Command::ReviewLoop => {
+                if self.state().stuck.last.is_some() {
+                    self.emit(Event::LoopReviewed {});
+                }
             }
             Command::SkipWait => {
                 if self.can_end_wait() {
@@ -252,6 +259,14 @@ impl Turn<'_> {
             self.decide();
         } else if waiting {
             self.end_wait(true);
+            self.decide();
+        }
+    }
+
+    /// What a person says is also the answer to what they were asked.
+    fn answered(&mut self) {
+        if self.state().phase == Phase::Paused && self.state().stuck.asking {
+            self.emit(Event::RunUnpaused {});
             self.decide();
         }
     }

@@ -3,6 +3,7 @@
 mod idle;
 mod patience;
 mod proof;
+mod stuck;
 
 use super::*;
 use crate::event::{
@@ -113,7 +114,7 @@ impl Run {
     }
 
     fn resume_with(&mut self, limits: Limits) -> Vec<&'static str> {
-        self.send(Command::ResumeRun(Box::new(RunResumed { version: "0".into(), pid: 2, limits })))
+        self.send(Command::ResumeRun(Box::new(RunResumed::new("0", 2, limits))))
     }
 
     fn crash_and_resume(&mut self) -> Vec<&'static str> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::detector::Sketch;
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
 use crate::marker::{AgentState, Published};
@@ -125,6 +126,9 @@ pub struct AgentExited {
     pub tail: String,
     #[serde(default)]
     pub output_bytes: u64,
+    /// What the detectors of stuck runs see of its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Box<Sketch>>,
     /// Background processes of the agent that had to be ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub leftovers: u32,
@@ -158,6 +162,7 @@ impl AgentExited {
             tree: None,
             tail: String::new(),
             output_bytes: 0,
+            sketch: None,
             leftovers: 0,
             usage: Usage::default(),
             cost_usd: None,

@@ -73,6 +73,9 @@ pub struct IterationFinished {
     /// What the failure is, where the agent's output tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<FailureClass>,
+    /// How stuck the run looks, from 0 to 1. Nothing where nobody looks, or the iteration says nothing about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck_score: Option<f64>,
     /// The hat it wore, where there are hats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hat: Option<String>,
@@ -101,6 +104,7 @@ impl IterationFinished {
             state: None,
             delay: None,
             class: None,
+            stuck_score: None,
             hat: None,
             activation: None,
             publishes: Vec::new(),

@@ -8,6 +8,7 @@ mod command;
 mod gate;
 mod iteration;
 mod run;
+mod stuck;
 mod topic;
 mod wait;
 
@@ -21,6 +22,7 @@ pub use command::*;
 pub use gate::*;
 pub use iteration::*;
 pub use run::*;
+pub use stuck::*;
 pub use topic::*;
 pub use wait::*;
 
@@ -75,6 +77,8 @@ pub enum Event {
     GateFinished(GateFinished),
     #[serde(rename = "gates.finished")]
     GatesFinished(GatesFinished),
+    #[serde(rename = "loop.reviewed")]
+    LoopReviewed {},
     #[serde(rename = "wait.skipped")]
     WaitSkipped {},
     #[serde(rename = "wake.triggered")]
@@ -119,6 +123,10 @@ pub enum Event {
     CompletionAccepted(CompletionAccepted),
     #[serde(rename = "completion.rejected")]
     CompletionRejected(CompletionRejected),
+    #[serde(rename = "loop.suspected")]
+    LoopSuspected(LoopSuspected),
+    #[serde(rename = "loop.detected")]
+    LoopDetected(Box<LoopDetected>),
     #[serde(rename = "delay.started")]
     DelayStarted(DelayStarted),
     #[serde(rename = "delay.ended")]
@@ -155,6 +163,7 @@ impl Event {
             Event::GateStarted(e) => Report::GateStarted(e.clone()).into(),
             Event::GateFinished(e) => Report::GateFinished(e.clone()).into(),
             Event::GatesFinished(e) => Report::GatesFinished(e.clone()).into(),
+            Event::LoopReviewed {} => Command::ReviewLoop.into(),
             Event::WaitSkipped {} => Command::SkipWait.into(),
             Event::WakeTriggered(e) => Report::WakeTriggered(e.clone()).into(),
             Event::TimerFired(e) => Report::TimerFired(e.clone()).into(),
@@ -176,6 +185,8 @@ impl Event {
             | Event::GatesKilled(_)
             | Event::CompletionAccepted(_)
             | Event::CompletionRejected(_)
+            | Event::LoopSuspected(_)
+            | Event::LoopDetected(_)
             | Event::DelayStarted(_)
             | Event::DelayEnded { .. }
             | Event::RunPaused {}
@@ -234,6 +245,7 @@ impl Event {
             Event::GateStarted(_) => ("gate.started", Input),
             Event::GateFinished(_) => ("gate.finished", Input),
             Event::GatesFinished(_) => ("gates.finished", Input),
+            Event::LoopReviewed {} => ("loop.reviewed", Input),
             Event::WaitSkipped {} => ("wait.skipped", Input),
             Event::WakeTriggered(_) => ("wake.triggered", Input),
             Event::TimerFired(_) => ("timer.fired", Input),
@@ -255,6 +267,8 @@ impl Event {
             Event::GatesKilled(_) => ("gates.killed", Decision),
             Event::CompletionAccepted(_) => ("completion.accepted", Decision),
             Event::CompletionRejected(_) => ("completion.rejected", Decision),
+            Event::LoopSuspected(_) => ("loop.suspected", Decision),
+            Event::LoopDetected(_) => ("loop.detected", Decision),
             Event::DelayStarted(_) => ("delay.started", Decision),
             Event::DelayEnded { .. } => ("delay.ended", Decision),
             Event::RunPaused {} => ("run.paused", Decision),

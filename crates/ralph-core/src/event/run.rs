@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
-use crate::plan::{Limits, Plan};
+use crate::plan::{Limits, Pace, Plan, StuckPlan};
 use crate::stop::StopKind;
 use crate::time::millis;
 
@@ -25,6 +25,19 @@ pub struct RunResumed {
     pub pid: u32,
     /// The limits from here on: the old ones, or what the person raised them to.
     pub limits: Limits,
+    /// The waits between iterations from here on, where the person changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
+    /// What counts as being stuck from here on, where the person changed that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<StuckPlan>,
+}
+
+impl RunResumed {
+    /// Nothing but the limits can be other than before.
+    pub fn new(version: impl Into<String>, pid: u32, limits: Limits) -> Self {
+        Self { version: version.into(), pid, limits, pace: None, stuck: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,12 +3,14 @@
 //! Help, the schema, the docs table and `ralph explain` come from what a file declares.
 
 mod consecutive_failures;
+mod loop_detected;
 mod max_cost;
 mod max_idle;
 mod max_iterations;
 mod max_runtime;
 mod max_tokens;
 mod max_wall_time;
+mod output_similarity;
 mod rejected_completions;
 mod stop_on_error;
 
@@ -28,6 +30,8 @@ pub const GUARDS: &[GuardDef] = &[
     max_idle::DEF,
     stop_on_error::DEF,
     rejected_completions::DEF,
+    loop_detected::DEF,
+    output_similarity::DEF,
     consecutive_failures::DEF,
 ];
 
@@ -51,6 +55,8 @@ pub enum Asked {
     AfterFailure,
     /// When a claim of completion has been refused.
     AfterRejection,
+    /// When a detector has called the run stuck.
+    WhenStuck,
 }
 
 pub trait Guard: Send {

@@ -70,7 +70,8 @@ impl Analysis<'_> {
     }
 
     fn start(&mut self) {
-        if self.graph.edges_from(Source::Ralph).all(|edge| edge.to.is_empty()) {
+        let starts = |edge: &&Edge| edge.kind == Kind::Start;
+        if self.graph.edges_from(Source::Ralph).filter(starts).all(|edge| edge.to.is_empty()) {
             let topic = &self.plan.starting_event;
             let message = format!("no hat is triggered by `{topic}`, with which the run starts");
             let help =

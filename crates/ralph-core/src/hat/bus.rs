@@ -12,7 +12,10 @@ use serde::Serialize;
 use super::payload::Payload;
 use super::plan::{COORDINATOR, HatsPlan};
 use super::topic::Topic;
-use crate::event::{Event, HatExhausted, IterationFinished, IterationStarted, TopicPublished, TopicRejected};
+use crate::event::{
+    Event, HatExhausted, IterationFinished, IterationStarted, LoopAnswer, LoopDetected, TopicPublished,
+    TopicRejected,
+};
 use crate::ids::IterationNumber;
 
 /// What an event in an agent's text says that was too long.
@@ -210,6 +213,7 @@ impl Bus {
             Event::TopicPublished(e) => self.published(e),
             Event::HatExhausted(e) => self.exhausted(e),
             Event::HatReset(e) => self.reset(&e.hat),
+            Event::LoopDetected(e) if e.action == LoopAnswer::HandOff => self.hand_off(e),
             _ => {}
         }
     }
@@ -353,6 +357,17 @@ impl Bus {
         self.due.push_back(Staged {
             topic: Topic::exhausted(&event.hat),
             payload,
+            from: COORDINATOR.to_owned(),
+            by_default: false,
+            iteration: None,
+        });
+    }
+
+    /// A hat wants to deal with a run that goes in circles: it gets the report.
+    fn hand_off(&mut self, detected: &LoopDetected) {
+        self.due.push_back(Staged {
+            topic: Topic::loop_detected(),
+            payload: Payload::Text(serde_json::to_string(detected).unwrap_or_default()),
             from: COORDINATOR.to_owned(),
             by_default: false,
             iteration: None,

@@ -52,6 +52,8 @@ pub enum Kind {
     Default,
     /// The hat has used up its activations.
     Exhausted,
+    /// The run goes in circles.
+    Stuck,
     /// The coordinator did so in this run.
     Coordinated,
 }
@@ -85,6 +87,10 @@ impl Graph {
                 let topic = Pattern::from(&Topic::exhausted(&hat.id));
                 graph.add(plan, &routes, Source::Hat(n), topic, Kind::Exhausted);
             }
+        }
+        let stuck = Topic::loop_detected();
+        if !routes.subscribers(&stuck).is_empty() {
+            graph.add(plan, &routes, Source::Ralph, Pattern::from(&stuck), Kind::Stuck);
         }
         graph
     }

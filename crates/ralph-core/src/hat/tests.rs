@@ -140,7 +140,7 @@ impl Run {
         let state = replay::fold(&self.journal).unwrap();
         let limits = state.plan.limits.clone();
         self.engine = Engine::from_state(state);
-        self.send(Command::ResumeRun(Box::new(RunResumed { version: "0".into(), pid: 2, limits })));
+        self.send(Command::ResumeRun(Box::new(RunResumed::new("0", 2, limits))));
     }
 
     fn reset(&mut self, hat: &str) {

@@ -68,6 +68,11 @@ impl Topic {
         self.segments().next_back() == Some("blocked")
     }
 
+    /// What ralph publishes when the run goes in circles and a hat wants to know.
+    pub fn loop_detected() -> Self {
+        Self("loop.detected".to_owned())
+    }
+
     /// What ralph publishes when a hat has used up its activations.
     pub fn exhausted(hat: &str) -> Self {
         Self(format!("{hat}.exhausted"))

@@ -2,6 +2,7 @@
 
 use super::LEAST_BUDGET;
 use super::quote::{block_end, block_start, inline};
+use crate::event::LoopDetected;
 
 /// A gate that did not pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct FailedGate {
 }
 
 /// What the last iteration left to be dealt with.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Feedback {
     /// From `ralph say`.
     pub guidance: Vec<String>,
@@ -27,7 +28,9 @@ pub struct Feedback {
     pub failed_gates: Vec<FailedGate>,
     /// How the last iteration failed or that it timed out.
     pub failure: Option<String>,
-    /// Stuck, limits near, context too long.
+    /// The run goes in circles.
+    pub stuck: Option<Box<LoopDetected>>,
+    /// Limits near, context too long.
     pub warnings: Vec<String>,
 }
 
@@ -56,6 +59,9 @@ impl Feedback {
                 inline(why, 500)
             ));
         }
+        if let Some(stuck) = &self.stuck {
+            page.push(&circles(stuck));
+        }
         for (at, gate) in self.failed_gates.iter().enumerate() {
             // Room for what follows.
             let others = self.failed_gates.len() - at;
@@ -76,6 +82,24 @@ impl Feedback {
         }
         page.text
     }
+}
+
+/// What was seen, and what is to be done about it.
+fn circles(stuck: &LoopDetected) -> String {
+    let mut text = format!(
+        "### Take a different approach\n\nThis run goes in circles: {}. What was done so far did not work, and doing it \
+         again will not either. Find out why it fails before you change anything, then try something that is not in \
+         this list. If nothing is left to try, say that you are blocked, and why.\n\n",
+        inline(&stuck.pattern, 300)
+    );
+    for one in &stuck.iterations {
+        text.push_str(&format!("- Iteration {}: {}\n", one.iteration, inline(&one.line, 160)));
+    }
+    for same in &stuck.unchanged {
+        text.push_str(&format!("- Not changing: {}\n", inline(same, 200)));
+    }
+    text.push('\n');
+    text
 }
 
 impl FailedGate {

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub use feedback::{FailedGate, Feedback};
 pub use iteration_file::IterationFile;
 
-use crate::event::{FilesChanged, Outcome};
+use crate::event::{FilesChanged, LoopDetected, Outcome};
 use crate::ids::IterationNumber;
 use quote::{cut_end, cut_start};
 
@@ -78,6 +78,8 @@ pub struct IterationNote {
     /// What went wrong, in words.
     pub error: Option<String>,
     pub claim: Claim,
+    /// How the run was found to go in circles after it.
+    pub stuck: Option<String>,
     /// `None`: nobody looked.
     pub files: Option<FilesChanged>,
     pub tool_calls: u32,
@@ -97,6 +99,7 @@ impl IterationNote {
             duration: Duration::ZERO,
             error: None,
             claim: Claim::None,
+            stuck: None,
             files: None,
             tool_calls: 0,
             failed_calls: 0,
@@ -172,6 +175,12 @@ impl Tally {
     }
 }
 
+/// `iterations 3, 4, 5`
+fn numbers(detected: &LoopDetected) -> String {
+    let numbers: Vec<String> = detected.iterations.iter().map(|one| one.iteration.to_string()).collect();
+    format!("iterations {}", numbers.join(", "))
+}
+
 /// What a run remembers of its iterations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
@@ -225,6 +234,15 @@ impl Memory {
         if let Some(note) = self.recent.iter_mut().find(|note| note.number == number) {
             note.claim = claim;
             *note = note.clone().bounded(tail);
+        }
+    }
+
+    /// After an iteration the run was found to go in circles.
+    pub fn stuck(&mut self, detected: &LoopDetected) {
+        let same = detected.unchanged.iter().map(|same| format!("; {same}")).collect::<String>();
+        let text = format!("{} ({}{same})", detected.pattern, numbers(detected));
+        if let Some(note) = self.recent.iter_mut().find(|note| note.number == detected.iteration) {
+            note.stuck = Some(cut_start(&text, MOST_TEXT).into_owned());
         }
     }
 

@@ -123,6 +123,9 @@ fn full(note: &IterationNote, room: usize) -> String {
         }
     };
     add(claim_line(&note.claim));
+    if let Some(stuck) = &note.stuck {
+        add(format!("- Going in circles: {}\n", inline(stuck, 400)));
+    }
     if let Some(files) = &note.files {
         let names: Vec<String> =
             files.paths.iter().map(|path| format!("`{}`", inline(path, 120).replace('`', "'"))).collect();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::{LoopAnswer, LoopIteration};
 use crate::ids::RunId;
 use crate::marker::{Rules, SpeechScanner, TailScanner, scan};
 use crate::plan::SignalPlan;
@@ -48,6 +49,7 @@ fn assert_no_forged_heading(text: &str) {
                 "### Before that",
                 "### Guidance from the person in charge",
                 "### The task is not complete",
+                "### Take a different approach",
                 "### The last iteration failed",
                 "### Warnings",
             ];
@@ -169,6 +171,7 @@ fn feedback_says_what_failed_and_how() {
     let feedback = Feedback {
         guidance: vec!["Use the other API.\nReally.".to_owned()],
         rejected_claim: Some("gate tests failed".to_owned()),
+        stuck: None,
         failed_gates: vec![
             FailedGate {
                 name: "tests".to_owned(),
@@ -306,6 +309,26 @@ impl Dice {
         (0..self.roll(most)).map(|_| self.text(12)).collect()
     }
 
+    fn circles(&mut self) -> LoopDetected {
+        let one =
+            |dice: &mut Self| LoopIteration { iteration: IterationNumber(1), hat: None, line: dice.text(12) };
+        LoopDetected {
+            iteration: IterationNumber(1),
+            detector: "no_progress".to_owned(),
+            action: LoopAnswer::Redirect,
+            alarm: 1,
+            of: None,
+            pattern: self.text(12),
+            period: 1,
+            similarity: None,
+            signature: self.text(12),
+            repeated: self.texts(3),
+            iterations: (0..self.roll(12)).map(|_| one(self)).collect(),
+            unchanged: self.texts(4),
+            options: Vec::new(),
+        }
+    }
+
     fn note(&mut self, number: u32) -> IterationNote {
         let outcomes = [Outcome::Ok, Outcome::Failed, Outcome::TimedOut, Outcome::Silent, Outcome::Hung];
         let claim = match self.roll(4) {
@@ -321,6 +344,7 @@ impl Dice {
             duration: Duration::from_secs(self.roll(100) as u64),
             error: (self.roll(2) == 0).then(|| self.text(30)),
             claim,
+            stuck: (self.roll(3) == 0).then(|| self.text(30)),
             files: (self.roll(3) > 0).then(|| FilesChanged { count, paths: self.texts(25) }),
             tool_calls: count,
             failed_calls: count / 2,
@@ -359,6 +383,7 @@ fn whatever_was_said_is_nothing_but_words() {
         let feedback = Feedback {
             guidance: dice.texts(5),
             rejected_claim: Some(dice.text(30)),
+            stuck: (dice.roll(2) == 0).then(|| Box::new(dice.circles())),
             failed_gates: (0..dice.roll(6))
                 .map(|_| FailedGate {
                     name: dice.text(4),

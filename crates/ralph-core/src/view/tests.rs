@@ -183,7 +183,7 @@ fn a_streak_ends_with_a_success_and_a_resume_clears_the_stop() {
         ]
     );
     let limits = Limits { max_iterations: Some(9), ..plan().limits };
-    run.input(Command::ResumeRun(Box::new(RunResumed { version: "0".to_owned(), pid: 2, limits })));
+    run.input(Command::ResumeRun(Box::new(RunResumed::new("0", 2, limits))));
     assert!(run.view.evidence().is_empty() && run.view.stopped().is_none());
     assert_eq!(run.view.counts_until(run.now, true), run.now);
 }

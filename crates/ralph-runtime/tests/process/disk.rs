@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use ralph_core::event::{Event, RunStopped};
-use ralph_core::plan::{AgentPlan, Limits, Plan, Task};
+use ralph_core::plan::{AgentPlan, Limits, Plan, StuckPlan, Task};
 use ralph_core::record::Record;
 use ralph_core::replay::Verifier;
 use ralph_core::stop::StopKind;
@@ -53,16 +53,18 @@ fn plan(workspace: &Path, log: &Path) -> Plan {
     let script = format!("echo $RALPH_ITERATION.$RALPH_ATTEMPT >> {}; echo worked", log.display());
     let agent = AgentPlan { args: vec!["-c".to_owned(), script], ..AgentPlan::command("sh") };
     let limits = Limits { max_iterations: Some(10_000), ..Limits::default() };
-    Plan { limits, ..Plan::new("disk", workspace, Task::Text("fill the disk".to_owned()), agent) }
+    // It says the same each time, and is not to be stopped for that.
+    let stuck = StuckPlan::off();
+    Plan { limits, stuck, ..Plan::new("disk", workspace, Task::Text("fill the disk".to_owned()), agent) }
 }
 
 /// One session. `writes` of them succeed, then the disk is full; none: it never fills.
-fn work(session: Session, writes: Option<usize>, limits: Option<Limits>) -> RunStopped {
+fn work(session: Session, writes: Option<usize>, plan: Option<Plan>) -> RunStopped {
     let session = match writes {
         Some(writes_left) => session.through(|inner| Box::new(FillsUp { inner, writes_left })),
         None => session,
     };
-    session.work("test", limits, &mut |_| {}).expect("the reserve has room for the end")
+    session.work("test", plan, &mut |_| {}).expect("the reserve has room for the end")
 }
 
 fn a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing() {
@@ -85,9 +87,11 @@ fn a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing() {
         stopped = work(session, Some(1 + failure % 6), None);
     }
     let session = Session::open(&store, run.clone()).expect("it can be resumed");
-    let finished = session.state().expect("a state").iterations_finished;
+    let state = session.state().expect("a state");
+    let finished = state.iterations_finished;
     let limits = Limits { max_iterations: Some(finished + 3), ..Limits::default() };
-    let end = work(session, None, Some(limits));
+    let plan = Plan { limits, ..state.plan.clone() };
+    let end = work(session, None, Some(plan));
     assert_eq!((end.reason.as_str(), end.iterations), ("max_iterations", finished + 3));
 
     let (records, recorded) = (records(&run.path), executed(&log));

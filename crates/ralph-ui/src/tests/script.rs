@@ -120,11 +120,7 @@ impl Script {
     }
 
     pub fn resumes(&mut self, limits: Limits) -> &mut Script {
-        self.input(Command::ResumeRun(Box::new(RunResumed {
-            version: "0.1.0".to_owned(),
-            pid: 4712,
-            limits,
-        })))
+        self.input(Command::ResumeRun(Box::new(RunResumed::new("0.1.0".to_owned(), 4712, limits))))
     }
 
     fn current(&self) -> (ralph_core::ids::IterationNumber, u32) {

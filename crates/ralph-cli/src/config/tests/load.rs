@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::plan::PromptVia;
+use ralph_core::plan::{PromptVia, Use};
 
 use super::*;
 
@@ -380,7 +380,7 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
         .expect("a plan");
     let change = |sets: &[&str], flags: Flags| {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        change_limits(&plan, &sets, &flags, false)
+        change_plan(&plan, &sets, &flags, false)
     };
     assert_eq!(change(&[], Flags::default()).unwrap(), plan);
     let more = Flags { max_iterations: Some("10".to_owned()), ..Flags::default() };
@@ -398,9 +398,21 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
     let start = change(&["event_loop.starting_event=x"], Flags::default()).unwrap_err().to_string();
     assert!(start.contains("can not be changed when a run is resumed"), "{start}");
 
+    let looser = change(&["loop_detection.enabled=false", "event_loop.delay=2s"], Flags::default()).unwrap();
+    assert!(plan.stuck.enabled && !looser.stuck.enabled);
+    assert_eq!(looser.pace.delay, 2 * SECOND);
+    // Who tunes similarity means it.
+    let alike = change(&["event_loop.similarity_threshold=0.8"], Flags::default()).unwrap().stuck;
+    assert_eq!((alike.similarity, alike.similarity_threshold), (Use::Stop, 0.8));
+    // What a resume can not change is not taken in silence.
+    for key in ["completion_promise=X", "kill_leftovers=false"] {
+        let error = change(&[&format!("event_loop.{key}")], Flags::default()).unwrap_err().to_string();
+        assert!(error.contains("can not be changed when a run is resumed"), "{error}");
+    }
+
     let mut odd = plan.clone();
     odd.limits.iteration_timeout = None;
-    assert_eq!(change_limits(&odd, &[], &Flags::default(), false).unwrap(), odd);
+    assert_eq!(change_plan(&odd, &[], &Flags::default(), false).unwrap(), odd);
 }
 
 #[test]

@@ -139,5 +139,5 @@ pub fn started(rng: &mut Rng) -> RunStarted {
 }
 
 pub fn resumed(limits: Limits) -> RunResumed {
-    RunResumed { version: "0".into(), pid: 2, limits }
+    RunResumed::new("0", 2, limits)
 }

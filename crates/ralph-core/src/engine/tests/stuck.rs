@@ -1,0 +1,326 @@
+//! A run that goes in circles: what is done about it, what a person can do, and what a crash leaves of it.
+
+use super::*;
+use crate::detector::Sketcher;
+use crate::event::{FilesChanged, LoopAnswer, LoopDetected};
+use crate::hat::{HatPlan, HatsPlan};
+use crate::marker::AgentState;
+use crate::plan::{StuckAction, StuckPlan, Use};
+
+const ERROR: &str = "$ make check\nsrc/orbit.c:14: error: 'tally_orbit' undeclared\nmake: *** Error 1\n";
+
+const WORK: [&str; 8] = [
+    "Moved load_ledger into src/ledger.rs and wrote tests/ledger.rs for it.",
+    "The harbor sync in src/harbor.rs retries thrice now; see sync_harbor.",
+    "Renamed quarry_rank to rank_quarry across lib/quarry/*.py and fixed the imports.",
+    "Documented the --frost flag in docs/frost.md with two worked examples.",
+    "Parser: tokens of kind Comma no longer swallow the newline in parse_list().",
+    "Added migration 0042_add_meadow.sql, and a rollback for it.",
+    "Cache keys in web/cache.ts include the tenant; stale_pages is gone.",
+    "Benchmarked encode_delta: the lookup table beats the match by far.",
+];
+
+fn stuck_plan(change: impl FnOnce(&mut StuckPlan)) -> Plan {
+    let mut stuck = StuckPlan::default();
+    change(&mut stuck);
+    Plan { stuck, ..plan() }
+}
+
+impl Run {
+    /// The agent says this, changes nothing, and ends well.
+    fn says(&mut self, text: &str) -> Vec<&'static str> {
+        let exited = self.said(text);
+        self.send(Report::AgentExited(Box::new(exited)))
+    }
+
+    fn said(&mut self, text: &str) -> AgentExited {
+        let mut sketcher = Sketcher::new();
+        sketcher.push(text.as_bytes());
+        let files = Some(FilesChanged::default());
+        AgentExited {
+            sketch: Some(Box::new(sketcher.finish())),
+            files,
+            ..self.later(1).exited(Exit::Code(0))
+        }
+    }
+
+    fn works(&mut self, n: usize) {
+        self.says(WORK[n]);
+    }
+
+    fn detected(&self) -> Vec<&LoopDetected> {
+        let found = self.journal.iter().filter_map(|record| match &record.event {
+            Event::LoopDetected(detected) => Some(&**detected),
+            _ => None,
+        });
+        found.collect()
+    }
+
+    fn told(&self) -> bool {
+        let prompts = self.last.effects.iter().filter_map(|effect| match effect {
+            Effect::SpawnAgent(spawn) => Some(spawn.prompt.feedback.stuck.is_some()),
+            _ => None,
+        });
+        prompts.last().expect("an agent was started")
+    }
+
+    fn scores(&self) -> Vec<Option<f64>> {
+        let scores = self.journal.iter().filter_map(|record| match &record.event {
+            Event::IterationFinished(finished) => Some(finished.stuck_score),
+            _ => None,
+        });
+        scores.collect()
+    }
+}
+
+#[test]
+fn the_third_time_is_told_and_if_that_does_not_help_the_run_stops() {
+    let mut run = Run::new(stuck_plan(|_| {}));
+    run.works(0);
+    run.says(ERROR);
+    assert!(run.says(ERROR).contains(&"loop.suspected"), "the outputs are alike");
+    assert!(!run.told());
+    let names = run.says(ERROR);
+    assert!(names.contains(&"loop.detected") && names.contains(&"iteration.started"), "{names:?}");
+    assert!(run.told(), "the next prompt carries the evidence");
+    assert_eq!(run.scores(), [Some(0.0), Some(0.0), Some(0.5), Some(1.0)]);
+    run.says(ERROR);
+    assert!(!run.told(), "it is told once");
+    run.says(ERROR);
+    assert_eq!(run.stop_reason(), Some(("output_similarity", 1)));
+    let detected = run.detected();
+    let seen = |n: usize| detected[n].iterations.iter().map(|one| one.iteration.0).collect::<Vec<_>>();
+    assert_eq!((detected.len(), seen(0), seen(1)), (2, vec![2, 3, 4], vec![4, 5, 6]));
+    assert_eq!([detected[0].action, detected[1].action], [LoopAnswer::Redirect, LoopAnswer::Stop]);
+    assert_eq!((detected[0].period, detected[0].similarity), (1, Some(1.0)));
+    assert!(detected[0].unchanged.contains(&"no file changed".to_owned()), "{:?}", detected[0].unchanged);
+    assert!(detected[0].unchanged.iter().any(|same| same.contains("tally_orbit")));
+    assert!(detected[1].options.iter().any(|option| option.command == "ralph resume run"));
+}
+
+#[test]
+fn without_alike_lines_the_reason_is_the_loop_itself() {
+    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
+    run.works(0);
+    for lead in ["Let me look at this again.", "Hm.", "I will run the check once more.", "One more time."] {
+        if run.stop_reason().is_none() {
+            run.says(&format!("{lead}\n{ERROR}"));
+        }
+    }
+    assert_eq!(run.stop_reason(), Some(("loop_detected", 1)));
+    assert!(run.engine.state().stopped.as_ref().unwrap().message.contains("detector no_progress"));
+}
+
+#[test]
+fn a_run_that_gets_out_of_its_circle_has_its_redirects_back() {
+    let mut run = Run::new(stuck_plan(|_| {}));
+    run.works(0);
+    (0..3).for_each(|_| drop(run.says(ERROR)));
+    assert_eq!(run.engine.state().stuck.alarms, 1);
+    (1..3).for_each(|n| run.works(n));
+    assert_eq!(run.engine.state().stuck.alarms, 1, "two steps are not a recovery");
+    run.works(3);
+    assert_eq!(run.engine.state().stuck.alarms, 0);
+    let other = "ERROR in web/cache.ts: stale_tenant is not a function\nexit status 2\n";
+    (0..3).for_each(|_| drop(run.says(other)));
+    let actions: Vec<LoopAnswer> = run.detected().iter().map(|detected| detected.action).collect();
+    assert_eq!(actions, [LoopAnswer::Redirect, LoopAnswer::Redirect]);
+    assert_eq!(run.stop_reason(), None);
+}
+
+#[test]
+fn what_others_are_in_charge_of_is_no_evidence() {
+    let mut run = Run::new(stuck_plan(|_| {}));
+    run.works(0);
+    for _ in 0..4 {
+        let failed = AgentExited { exit: Exit::Code(1), ..run.said(ERROR) };
+        run.send(Report::AgentExited(Box::new(failed)));
+        run.unwait();
+        let idle = AgentExited { state: Some(AgentState::Idle), ..run.said("There is nothing to do.") };
+        run.send(Report::AgentExited(Box::new(idle)));
+        let waits = AgentExited { delay: Some(secs(5)), ..run.said("Waiting for the build.") };
+        run.send(Report::AgentExited(Box::new(waits)));
+        run.unwait();
+    }
+    assert!(run.scores()[1..].iter().all(Option::is_none), "{:?}", run.scores());
+    assert!(run.detected().is_empty() && run.stop_reason().is_none());
+}
+
+impl Run {
+    fn unwait(&mut self) {
+        if let Phase::Waiting(waiting) = &self.engine.state().phase {
+            let (epoch, wait) = (waiting.epoch, waiting.wait);
+            self.now = self.now.plus(wait);
+            self.send(Report::TimerFired(TimerId { slot: TimerSlot::Wait, epoch }));
+        }
+    }
+}
+
+#[test]
+fn each_action_does_what_it_says() {
+    let circle = |action| {
+        let mut run = Run::new(stuck_plan(|stuck| stuck.action = action));
+        run.works(0);
+        (0..3).for_each(|_| drop(run.says(ERROR)));
+        run
+    };
+    assert_eq!(circle(StuckAction::Stop).stop_reason(), Some(("output_similarity", 1)));
+    let mut warned = circle(StuckAction::Warn);
+    assert!(!warned.told());
+    (0..20).for_each(|_| drop(warned.says(ERROR)));
+    assert_eq!(warned.stop_reason(), None);
+    assert!(warned.detected().len() > 5 && warned.detected().iter().all(|it| it.action == LoopAnswer::Warn));
+
+    let mut asked = circle(StuckAction::Ask);
+    assert_eq!(asked.engine.state().phase, Phase::Paused);
+    assert_eq!(asked.send(Command::ReviewLoop), ["loop.reviewed"]);
+    let names = asked.send(Command::UnpauseRun { now: false });
+    assert_eq!(names, ["unpause.requested", "run.unpaused", "iteration.started"]);
+    assert!(asked.told(), "the person has chosen a different approach");
+    let mut answered = circle(StuckAction::Ask);
+    let guidance = Guidance { text: "Read the linker's manual.".to_owned() };
+    let names = answered.send(Command::AddGuidance(guidance));
+    assert_eq!(names[..3], ["guidance.added", "run.unpaused", "iteration.started"]);
+    let mut cancelled = circle(StuckAction::Ask);
+    cancelled.send(Command::StopRun(StopRequest { how: StopHow::AfterIteration, by: Interrupt::Int }));
+    assert_eq!(cancelled.stop_reason(), Some(("interrupted", 130)));
+    let mut killed = circle(StuckAction::Ask);
+    killed.crash_and_resume();
+    assert!(killed.told(), "who resumes has chosen as well");
+}
+
+#[test]
+fn a_detector_can_end_the_run_by_itself_or_be_off() {
+    let mut similar = Run::new(stuck_plan(|stuck| stuck.similarity = Use::Stop));
+    similar.says("one\ntwo\n");
+    similar.says("one\ntwo\n");
+    assert_eq!(similar.stop_reason(), Some(("output_similarity", 1)));
+    assert_eq!(similar.detected()[0].detector, "similarity");
+
+    let mut signed = Run::new(stuck_plan(|stuck| stuck.signature = Use::Stop));
+    let tests = |word: &str| format!("{word}\nFAILED tests/test_orbit.py::test_tally - assert 3 == 4\n1 failed\n");
+    ["First", "Second", "Third"].iter().for_each(|word| drop(signed.says(&tests(word))));
+    assert_eq!(signed.stop_reason(), Some(("loop_detected", 1)));
+    assert_eq!(signed.detected()[0].detector, "signature");
+
+    let off = |stuck: &mut StuckPlan| (stuck.similarity, stuck.signature) = (Use::Off, Use::Off);
+    let mut quiet = Run::new(stuck_plan(off));
+    (0..2).for_each(|_| drop(quiet.says(ERROR)));
+    assert!(!quiet.journal.iter().any(|record| record.event.name() == "loop.suspected"));
+    let mut blind = Run::new(stuck_plan(|stuck| stuck.enabled = false));
+    (0..20).for_each(|_| drop(blind.says(ERROR)));
+    assert_eq!((blind.stop_reason(), blind.scores()[19]), (None, None));
+}
+
+#[test]
+fn circles_of_two_are_found_and_patience_waits_longer() {
+    let (here, there) = ("Edit src/orbit.c: use tally_orbit.\n", "Revert src/orbit.c: tally_orbit breaks it.\n");
+    let rounds = |patience| {
+        let mut run = Run::new(stuck_plan(|stuck| {
+            (stuck.action, stuck.patience) = (StuckAction::Stop, patience);
+        }));
+        run.works(0);
+        let mut said = 0;
+        while run.stop_reason().is_none() && said < 40 {
+            run.says(if said % 2 == 0 { here } else { there });
+            said += 1;
+        }
+        let period = run.detected().last().map(|detected| detected.period);
+        (said, period)
+    };
+    assert_eq!(rounds(0), (5, Some(2)), "with its third time around");
+    assert_eq!(rounds(3), (8, Some(2)));
+}
+
+#[test]
+fn a_person_who_resumes_or_speaks_gives_the_run_a_fresh_start() {
+    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
+    run.works(0);
+    (0..3).for_each(|_| drop(run.says(ERROR)));
+    assert!(run.stop_reason().is_some());
+    run.resume();
+    assert_eq!(run.stop_reason(), None);
+    run.says(ERROR);
+    run.send(Command::AddGuidance(Guidance { text: "Look at the header.".to_owned() }));
+    run.says(ERROR);
+    assert_eq!(run.stop_reason(), None, "counted from the guidance on");
+    run.says(ERROR);
+    assert!(run.stop_reason().is_some());
+    let mut resumed = RunResumed::new("0", 2, Limits::default());
+    resumed.stuck = Some(StuckPlan::off());
+    run.send(Command::ResumeRun(Box::new(resumed)));
+    (0..9).for_each(|_| drop(run.says(ERROR)));
+    assert_eq!(run.stop_reason(), None, "detection was switched off");
+}
+
+/// The same outputs, with ralph killed at every record on the way: the same alarms at the same iterations.
+#[test]
+fn a_resumed_run_sees_the_same_evidence_as_an_uninterrupted_one() {
+    let script: Vec<&str> = [WORK[0], ERROR, WORK[1], ERROR, ERROR, ERROR, WORK[2], ERROR, ERROR, ERROR].into();
+    let play = |crash_at: Option<usize>| {
+        let mut run = Run::new(stuck_plan(|stuck| stuck.redirects = 3));
+        let mut crashed = false;
+        while run.stop_reason().is_none() {
+            let at = run.engine.state().iterations_finished as usize;
+            let Some(text) = script.get(at) else { break };
+            run.says(text);
+            if let Some(kept) = crash_at.filter(|kept| !crashed && run.journal.len() >= *kept) {
+                crashed = true;
+                run.crash(kept);
+                run.resume();
+            }
+        }
+        let alarms: Vec<_> = run.detected().iter().map(|it| (it.iteration.0, it.pattern.clone())).collect();
+        let mut scores: Vec<(u32, Option<f64>)> = Vec::new();
+        for record in &run.journal {
+            if let Event::IterationFinished(finished) = &record.event {
+                scores.push((finished.iteration.0, finished.stuck_score));
+            }
+        }
+        (alarms, scores, run.journal.len())
+    };
+    let (alarms, scores, records) = play(None);
+    assert_eq!(alarms.len(), 2, "{alarms:?}");
+    for kept in 1..records {
+        let (again, told, _) = play(Some(kept));
+        assert_eq!((&again, &told), (&alarms, &scores), "killed behind record {kept}");
+    }
+}
+
+#[test]
+fn a_stop_whose_record_was_lost_is_decided_again() {
+    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
+    run.works(0);
+    (0..3).for_each(|_| drop(run.says(ERROR)));
+    let records = run.journal.len();
+    assert_eq!(run.journal[records - 1].event.name(), "run.stopped");
+    run.crash(records - 1);
+    let names = run.resume();
+    assert_eq!(names, ["run.resumed", "run.stopped"]);
+    assert_eq!(run.stop_reason(), Some(("output_similarity", 1)));
+}
+
+#[test]
+fn a_hat_that_wants_to_know_gets_the_report_before_anything_else_is_done() {
+    let hat = |id: &str, trigger: &str| HatPlan {
+        default_publishes: Some("work.go".parse().unwrap()),
+        ..HatPlan::new(id, vec![trigger.parse().unwrap()], vec!["work.go".parse().unwrap()])
+    };
+    let mut hats = HatsPlan::new(vec![hat("worker", "work.*"), hat("breaker", "loop.detected")]);
+    hats.starting_event = "work.start".parse().unwrap();
+    let plan = Plan { hats: Some(Box::new(hats)), ..stuck_plan(|stuck| stuck.action = StuckAction::Stop) };
+    let mut run = Run::new(plan);
+    run.works(0);
+    (0..3).for_each(|_| drop(run.says(ERROR)));
+    assert_eq!(run.detected()[0].action, LoopAnswer::HandOff);
+    let published = run.journal.iter().rev().find_map(|record| match &record.event {
+        Event::TopicPublished(it) if it.topic.as_str() == "loop.detected" => Some(it),
+        _ => None,
+    });
+    let published = published.expect("the topic");
+    assert_eq!(published.to, ["breaker"]);
+    assert!(published.payload.as_str().contains("tally_orbit"), "{:?}", published.payload);
+    assert_eq!(run.stop_reason(), None);
+    (0..4).for_each(|_| drop(run.engine.state().stopped.is_none().then(|| run.says(ERROR))));
+    assert!(run.stop_reason().is_some(), "the second alarm is not handed off again");
+}

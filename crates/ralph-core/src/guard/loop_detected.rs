@@ -1,0 +1,62 @@
+//! Stops a run that goes in circles and does not get out of them.
+
+use super::{Asked, Guard, GuardDef, Reading};
+use crate::plan::{StuckAction, StuckPlan};
+use crate::state::RunState;
+use crate::stop::StopKind;
+use crate::time::Timestamp;
+
+pub(super) const DEF: GuardDef = GuardDef {
+    key: "loop_detected",
+    setting: "loop_detection.redirects",
+    summary: "Stop when iterations bring nothing new, and telling the agent so did not help.",
+    kind: StopKind::Failed,
+    asked: &[Asked::WhenStuck],
+    build: |plan| {
+        let stops = !matches!(plan.stuck.action, StuckAction::Warn | StuckAction::Ask);
+        let guard = || Box::new(LoopDetected { alarms: alarms(&plan.stuck) }) as Box<dyn Guard>;
+        (plan.stuck.enabled && stops && !plan.once).then(guard)
+    },
+};
+
+struct LoopDetected {
+    alarms: u32,
+}
+
+/// Alarms that end the run.
+fn alarms(plan: &StuckPlan) -> u32 {
+    match plan.action {
+        StuckAction::Redirect => plan.redirects.saturating_add(1),
+        _ => 1,
+    }
+}
+
+impl Guard for LoopDetected {
+    fn reading(&self, state: &RunState, _now: Timestamp) -> Reading {
+        Reading::count(state.stuck.alarms, self.alarms)
+    }
+
+    fn is_spent(&self, state: &RunState, _now: Timestamp) -> bool {
+        ended_as(state, DEF.key)
+    }
+
+    fn message(&self, state: &RunState) -> String {
+        message(state)
+    }
+}
+
+/// Whether the last alarm ends the run for this reason.
+pub(super) fn ended_as(state: &RunState, reason: &str) -> bool {
+    state.stuck.ends && state.stuck.last.as_ref().is_some_and(|last| last.reason() == reason)
+}
+
+pub(super) fn message(state: &RunState) -> String {
+    let Some(last) = &state.stuck.last else { return "the run goes in circles".to_owned() };
+    let told = match last.alarm {
+        0 | 1 => "",
+        2 => ", after it was told to take another way",
+        _ => ", after it was told several times to take another way",
+    };
+    let alike = last.similarity.map(|ratio| format!("; outputs are {:.0}% alike", 100.0 * ratio));
+    format!("{}{told}{} (detector {})", last.pattern, alike.unwrap_or_default(), last.detector)
+}

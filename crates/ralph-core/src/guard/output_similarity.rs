@@ -1,0 +1,32 @@
+//! Stops a run whose outputs repeat almost line by line.
+
+use super::loop_detected::{ended_as, message};
+use super::{Asked, Guard, GuardDef, Reading};
+use crate::plan::Use;
+use crate::state::RunState;
+use crate::stop::StopKind;
+use crate::time::Timestamp;
+
+pub(super) const DEF: GuardDef = GuardDef {
+    key: "output_similarity",
+    setting: "event_loop.similarity_threshold",
+    summary: "The same, where the outputs are also alike line by line; or by that alone, if asked for.",
+    kind: StopKind::Failed,
+    asked: &[Asked::WhenStuck],
+    build: |plan| {
+        let looks = plan.stuck.enabled && plan.stuck.similarity != Use::Off && !plan.once;
+        looks.then(|| Box::new(OutputSimilarity) as Box<dyn Guard>)
+    },
+};
+
+struct OutputSimilarity;
+
+impl Guard for OutputSimilarity {
+    fn reading(&self, state: &RunState, _now: Timestamp) -> Reading {
+        Reading::count(u32::from(ended_as(state, DEF.key)), 1)
+    }
+
+    fn message(&self, state: &RunState) -> String {
+        message(state)
+    }
+}

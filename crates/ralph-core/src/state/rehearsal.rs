@@ -1,0 +1,52 @@
+//! A recorded run through the detectors once more, with other settings: where would each have called it stuck?
+
+use super::Stuck;
+use crate::detector::Found;
+use crate::event::{AgentExited, Event, IterationFinished};
+use crate::ids::IterationNumber;
+use crate::plan::StuckPlan;
+
+#[derive(Debug, Clone)]
+pub struct Rehearsal {
+    stuck: Stuck,
+    exited: Option<Box<AgentExited>>,
+}
+
+/// What the detectors say after an iteration.
+#[derive(Debug, Clone)]
+pub struct Rehearsed {
+    pub iteration: IterationNumber,
+    pub hat: Option<String>,
+    /// Nothing: the iteration is no evidence, for it failed, waited, or nobody drew a sketch of it.
+    pub found: Option<Vec<Found>>,
+}
+
+impl Rehearsal {
+    pub fn new(plan: &StuckPlan) -> Self {
+        Self { stuck: Stuck::new(plan), exited: None }
+    }
+
+    /// Takes the next event of the run. Answers when it ends an iteration.
+    pub fn apply(&mut self, event: &Event) -> Option<Rehearsed> {
+        match event {
+            Event::AgentExited(exited) => self.exited = Some(exited.clone()),
+            Event::IterationInterrupted(_) => self.exited = None,
+            Event::GuidanceAdded(_) | Event::RunResumed(_) => self.stuck.start_over(),
+            Event::IterationFinished(finished) => return Some(self.finished(finished)),
+            _ => {}
+        }
+        None
+    }
+
+    fn finished(&mut self, finished: &IterationFinished) -> Rehearsed {
+        let exited = self.exited.take();
+        let found = exited.as_ref().and_then(|exited| self.stuck.judge(finished, exited));
+        let found = found.map(|(_, found)| found);
+        self.stuck.finished(finished, exited.as_deref());
+        // As in a run: something is done about an alarm, and counting begins anew.
+        if self.stuck.open.iter().any(|open| open.decides()) {
+            self.stuck.start_over();
+        }
+        Rehearsed { iteration: finished.iteration, hat: finished.hat.clone(), found }
+    }
+}

@@ -1,0 +1,179 @@
+//! What is known about going in circles: what the detectors have seen, and what was done about it.
+
+use std::collections::VecDeque;
+
+use crate::detector::{Detectors, Found, Sketch};
+use crate::event::{AgentExited, IterationFinished, LoopAnswer, LoopDetected, LoopSuspected};
+use crate::ids::IterationNumber;
+use crate::plan::{StuckPlan, Use};
+
+/// Iterations that a report can name.
+const SEEN: usize = 32;
+/// After so many iterations in a row that each brought something new the earlier alarms are forgotten.
+const RECOVERED: u32 = 3;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stuck {
+    detectors: Detectors,
+    /// The iterations that were looked at, newest last.
+    seen: VecDeque<Seen>,
+    /// The iteration that last changed a file.
+    changed: u32,
+    /// How stuck the run looks: 0 is not at all, 1 is an alarm.
+    pub score: f64,
+    /// What the last iteration gave rise to and nothing has been decided about yet.
+    pub open: Vec<Open>,
+    /// Alarms without a recovery between them.
+    pub alarms: u32,
+    /// Iterations in a row that brought something new.
+    fresh: u32,
+    /// The last alarm, until the run has recovered.
+    pub last: Option<Box<LoopDetected>>,
+    /// The next prompt has to tell of it.
+    pub untold: bool,
+    /// A person was asked what to do about it, and has not answered.
+    pub asking: bool,
+    /// It ends the run.
+    pub ends: bool,
+}
+
+/// An alarm, and the detector that raised it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Open {
+    pub detector: &'static str,
+    pub is_for: Use,
+    pub pattern: String,
+    pub period: usize,
+    pub iterations: usize,
+    pub ratio: Option<f64>,
+}
+
+/// What a report needs of an iteration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    pub iteration: IterationNumber,
+    pub hat: Option<String>,
+    pub sketch: Box<Sketch>,
+}
+
+impl Stuck {
+    pub(super) fn new(plan: &StuckPlan) -> Self {
+        Self { detectors: Detectors::of(plan), ..Self::default() }
+    }
+
+    /// What the detectors see of an iteration; nothing of one that is no evidence. One that failed belongs to the rules about
+    /// failures, one that waits to those about idle agents.
+    fn sketch(&self, finished: &IterationFinished, exited: &AgentExited) -> Option<Sketch> {
+        if finished.outcome.is_failure() || finished.waits_as().is_some() || finished.delay.is_some() {
+            return None;
+        }
+        let mut sketch = (**exited.sketch.as_ref()?).clone();
+        sketch.state = exited.tree.clone().or_else(|| self.tree_after(finished.iteration, exited));
+        Some(sketch)
+    }
+
+    /// Stands for the state of the files: it is another one each time something has changed.
+    fn tree_after(&self, iteration: IterationNumber, exited: &AgentExited) -> Option<String> {
+        let changes = exited.files.as_ref()?.count;
+        Some(if changes > 0 { iteration.0 } else { self.changed }.to_string())
+    }
+
+    pub(super) fn judge(
+        &self,
+        finished: &IterationFinished,
+        exited: &AgentExited,
+    ) -> Option<(Sketch, Vec<Found>)> {
+        let sketch = self.sketch(finished, exited)?;
+        let found = self.detectors.judge(&sketch);
+        Some((sketch, found))
+    }
+
+    /// How stuck the run looks after an iteration. Nothing where nobody looks.
+    pub fn score_after(&self, finished: &IterationFinished, exited: &AgentExited) -> Option<f64> {
+        let (_, found) = self.judge(finished, exited)?;
+        (!found.is_empty()).then(|| score(&found))
+    }
+
+    pub(super) fn finished(&mut self, finished: &IterationFinished, exited: Option<&AgentExited>) {
+        self.open.clear();
+        if !finished.outcome.is_failure() {
+            self.untold = false;
+        }
+        if let Some((sketch, found)) = exited.and_then(|exited| self.judge(finished, exited)) {
+            self.score = score(&found);
+            self.count_fresh(&found);
+            self.detectors.learn(&sketch);
+            self.open = found.into_iter().filter(|found| found.finding.alarm).map(Open::of).collect();
+            if self.seen.len() == SEEN {
+                self.seen.pop_front();
+            }
+            let (iteration, hat) = (finished.iteration, finished.hat.clone());
+            self.seen.push_back(Seen { iteration, hat, sketch: Box::new(sketch) });
+        }
+        if exited.and_then(|exited| exited.files.as_ref()).is_some_and(|files| files.count > 0) {
+            self.changed = finished.iteration.0;
+        }
+    }
+
+    fn count_fresh(&mut self, found: &[Found]) {
+        self.fresh = if score(found) == 0.0 { self.fresh.saturating_add(1) } else { 0 };
+        if self.fresh >= RECOVERED {
+            (self.alarms, self.last) = (0, None);
+        }
+    }
+
+    pub(super) fn suspected(&mut self, suspected: &LoopSuspected) {
+        self.open.retain(|open| open.detector != suspected.detector);
+    }
+
+    pub(super) fn detected(&mut self, detected: &LoopDetected) {
+        self.open.clear();
+        self.alarms = detected.alarm;
+        self.fresh = 0;
+        self.detectors.start_over();
+        self.untold = matches!(detected.action, LoopAnswer::Redirect | LoopAnswer::Ask);
+        self.asking = detected.action == LoopAnswer::Ask;
+        self.ends = detected.action == LoopAnswer::Stop;
+        self.last = Some(Box::new(detected.clone()));
+    }
+
+    /// A person has had a word, or wants a stopped run to go on: what was before is dealt with.
+    pub(super) fn start_over(&mut self) {
+        self.open.clear();
+        self.detectors.start_over();
+        (self.alarms, self.fresh, self.score) = (0, 0, 0.0);
+        self.ends = false;
+    }
+
+    /// Another plan from here on. What was seen is seen again through its eyes.
+    pub(super) fn replan(&mut self, plan: &StuckPlan) {
+        self.detectors = Detectors::of(plan);
+        self.seen.iter().for_each(|seen| self.detectors.learn(&seen.sketch));
+        self.start_over();
+    }
+
+    /// The last iterations that were looked at, newest last.
+    pub fn last_seen(&self, count: usize) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().skip(self.seen.len().saturating_sub(count))
+    }
+}
+
+impl Open {
+    fn of(found: Found) -> Self {
+        let (detector, is_for) = (found.def.key, found.is_for);
+        let crate::detector::Finding { pattern, period, iterations, ratio, .. } = found.finding;
+        Self { detector, is_for, pattern, period, iterations, ratio }
+    }
+
+    /// Whether something is done about it, and not only told.
+    pub fn decides(&self) -> bool {
+        matches!(self.is_for, Use::Decide | Use::Stop)
+    }
+}
+
+/// What counts is the detector that decides; those that only support it do not raise the score by themselves.
+fn score(found: &[Found]) -> f64 {
+    let deciding = found.iter().filter(|found| matches!(found.is_for, Use::Decide | Use::Stop));
+    let score = deciding.map(|found| found.finding.score).fold(0.0, f64::max);
+    (score * 100.0).round() / 100.0
+}

@@ -1,0 +1,103 @@
+//! A run that goes in circles, in words.
+
+use ralph_core::event::{Event, LoopAnswer, LoopDetected, LoopSuspected};
+use ralph_core::ids::IterationNumber;
+use ralph_core::view::clean;
+
+use super::foreign;
+use crate::paint::{Paint, Tone};
+use crate::text::{COLUMNS, fit, paragraph};
+
+/// Columns of a label with the space around it.
+const LABEL: usize = 12;
+/// Of a text, in lines.
+const MOST: usize = 3;
+
+/// `, stuck 0.50`; nothing while there is no suspicion.
+pub(crate) fn score(score: Option<f64>) -> String {
+    score.filter(|score| *score > 0.0).map(|score| format!(", stuck {score:.2}")).unwrap_or_default()
+}
+
+/// `93% like the output before (similarity)`
+pub(crate) fn suspected(suspected: &LoopSuspected) -> String {
+    format!("{} ({})", foreign(&suspected.evidence), clean(&suspected.detector))
+}
+
+/// What is done about it.
+fn answer(detected: &LoopDetected) -> String {
+    let of = detected.of.map(|of| format!(" (alarm {} of {of})", detected.alarm)).unwrap_or_default();
+    match detected.action {
+        LoopAnswer::Redirect => {
+            format!("the next prompt asks for a different approach{of}")
+        }
+        LoopAnswer::HandOff => "published as `loop.detected`, for the hat that wants it".to_owned(),
+        LoopAnswer::Ask => "the run pauses until a person decides".to_owned(),
+        LoopAnswer::Warn => "nothing: the action is `warn`".to_owned(),
+        LoopAnswer::Stop => format!("the run stops{of}"),
+    }
+}
+
+/// The whole report.
+pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
+    let head = format!("going in circles: {} ({})", foreign(&detected.pattern), clean(&detected.detector));
+    let mut lines = paragraph(&head, COLUMNS, MOST);
+    lines.iter_mut().for_each(|line| *line = paint.paint(Tone::Notice, line));
+    let rows: [(&str, Vec<String>); 5] = [
+        ("repeated", detected.repeated.clone()),
+        (
+            "seen in",
+            detected
+                .iterations
+                .iter()
+                .map(|one| format!("#{} {}", one.iteration, clean(&one.line)))
+                .collect(),
+        ),
+        ("unchanged", unchanged(detected)),
+        ("now", vec![answer(detected)]),
+        ("you can", options(detected)),
+    ];
+    for (label, texts) in rows {
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        lines.extend(labels.zip(texts).map(|(label, text)| {
+            let text = fit(&clean(&text), COLUMNS - LABEL);
+            format!("  {} {text}", paint.dim(&format!("{label:<9}")))
+        }));
+    }
+    lines
+}
+
+fn unchanged(detected: &LoopDetected) -> Vec<String> {
+    let alike = detected.similarity.map(|ratio| format!("{:.0}% of the lines", 100.0 * ratio));
+    detected.unchanged.iter().cloned().chain(alike).collect()
+}
+
+fn options(detected: &LoopDetected) -> Vec<String> {
+    let wide = detected.options.iter().map(|option| option.command.chars().count()).max().unwrap_or(0);
+    let option = |command: &str, what: &str| match wide + 4 + what.len() <= COLUMNS - LABEL {
+        true => format!("{command:<wide$}  # {what}"),
+        false => command.to_owned(),
+    };
+    detected.options.iter().map(|one| option(&clean(&one.command), &clean(&one.what))).collect()
+}
+
+/// What a person at the terminal can press.
+pub(crate) const KEYS: &str = "stuck: c continue with a different approach, v review, q cancel";
+
+pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
+    match event {
+        Event::LoopSuspected(e) => Some(e.iteration),
+        Event::LoopDetected(e) => Some(e.iteration),
+        _ => None,
+    }
+}
+
+pub(crate) fn details(event: &Event) -> String {
+    match event {
+        Event::LoopSuspected(e) => suspected(e),
+        Event::LoopDetected(e) => {
+            format!("{} ({}); {}", foreign(&e.pattern), clean(&e.detector), answer(e))
+        }
+        Event::LoopReviewed {} => "a person looks at it once more".to_owned(),
+        _ => String::new(),
+    }
+}
