@@ -20,6 +20,9 @@ fn a_journal_that_can_not_grow_ends_the_run_and_it_goes_on_when_there_is_room() 
         &agent,
         "-n",
         "60",
+        // It says the same each time.
+        "--set",
+        "loop_detection.enabled=false",
     ]);
     let done = world.spawn(limited).wait().expect(1);
     let said = format!("{}{}", done.stdout, done.stderr);

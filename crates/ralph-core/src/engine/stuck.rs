@@ -39,15 +39,17 @@ impl Turn<'_> {
         crate::ids::IterationNumber(self.state().iterations_finished)
     }
 
-    fn answer(&self, is_for: Use) -> LoopAnswer {
+    /// `bounded`: the circle ends by itself.
+    fn answer(&self, is_for: Use, bounded: bool) -> LoopAnswer {
         let (plan, stuck) = (&self.state().plan.stuck, &self.state().stuck);
         let first = stuck.alarms == 0;
         match plan.action {
             _ if is_for == Use::Stop => LoopAnswer::Stop,
             StuckAction::Warn => LoopAnswer::Warn,
             _ if first && self.hat_wants_loops() => LoopAnswer::HandOff,
-            StuckAction::Stop => LoopAnswer::Stop,
             StuckAction::Ask => LoopAnswer::Ask,
+            StuckAction::Redirect | StuckAction::Stop if bounded => LoopAnswer::Redirect,
+            StuckAction::Stop => LoopAnswer::Stop,
             StuckAction::Redirect if stuck.alarms < plan.redirects => LoopAnswer::Redirect,
             StuckAction::Redirect => LoopAnswer::Stop,
         }
@@ -59,12 +61,18 @@ impl Turn<'_> {
         hats.into_iter().filter_map(|n| bus.hats().get(n)).any(|hat| !hat.exhausted)
     }
 
+    /// Hats that go in circles are ended by their own limit, with what it says about that.
+    fn is_bounded(&self, seen: &Seen) -> bool {
+        self.hat_plan(seen.hat.as_deref()).is_some_and(|hat| hat.max_activations.is_some())
+    }
+
     fn report_loop(&self, one: &Open, all: &[Open]) -> LoopDetected {
         let (state, plan) = (self.state(), &self.state().plan.stuck);
-        let action = self.answer(one.is_for);
         let circle: Vec<&Seen> = state.stuck.last_seen(one.iterations.clamp(1, NAMED)).collect();
+        let bounded = circle.iter().any(|seen| self.is_bounded(seen));
+        let action = self.answer(one.is_for, bounded);
         let similar = all.iter().find(|other| other.detector == "similarity");
-        let survives = plan.action == StuckAction::Redirect && one.is_for == Use::Decide;
+        let survives = plan.action == StuckAction::Redirect && one.is_for == Use::Decide && !bounded;
         LoopDetected {
             iteration: self.last_iteration(),
             detector: one.detector.to_owned(),

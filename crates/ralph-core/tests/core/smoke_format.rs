@@ -11,8 +11,8 @@ use ralph_core::failure::{Failure, FailureClass};
 use ralph_core::hat::HatsPlan;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{
-    AgentPlan, Backoff, GatePlan, GateWhen, IdlePlan, Limits, Pace, Plan, Proof, Reaction, SignalPlan, Task,
-    WaitPlan, WakePlan,
+    AgentPlan, Backoff, GatePlan, GateWhen, IdlePlan, Limits, Pace, Plan, Proof, Reaction, SignalPlan,
+    StuckAction, StuckPlan, Task, Use, WaitPlan, WakePlan,
 };
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
@@ -67,6 +67,10 @@ pub struct Settings {
     pub on_review: Option<String>,
     /// Something may bring work.
     pub wake: bool,
+    /// What is done about a run that goes in circles. Not given: nobody looks.
+    pub stuck: Option<StuckAction>,
+    /// Outputs that are alike end the run by themselves.
+    pub similarity_stops: bool,
 }
 
 /// What is not given is as in the definition of a run.
@@ -179,9 +183,16 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
         idle: idle(settings)?,
         once: settings.once,
         proof: proof(settings),
+        stuck: stuck(settings),
         hats: settings.hats.clone().map(Box::new),
         ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
     })
+}
+
+fn stuck(settings: &Settings) -> StuckPlan {
+    let Some(action) = settings.stuck else { return StuckPlan::off() };
+    let similarity = if settings.similarity_stops { Use::Stop } else { Use::Evidence };
+    StuckPlan { action, similarity, ..StuckPlan::default() }
 }
 
 fn proof(settings: &Settings) -> Proof {
@@ -354,6 +365,11 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
         }
         Event::DelayEnded { early: true } => format!("{name} early"),
         Event::IterationIdle(e) => format!("{name} {} {}", e.iteration, e.streak),
+        Event::LoopSuspected(e) => format!("{name} {}", e.detector),
+        Event::LoopDetected(e) => {
+            let numbers: Vec<String> = e.iterations.iter().map(|one| one.iteration.to_string()).collect();
+            format!("{name} {} {:?} {}", e.detector, e.action, numbers.join(","))
+        }
         Event::RunStopped(e) => format!("{name} {}", e.reason),
         _ => name.to_owned(),
     }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_core::detector::{Sketch, Sketcher};
 use ralph_core::duration;
 use ralph_core::effect::{Effect, RunGates, SpawnAgent, Step, When};
 use ralph_core::engine::Engine;
@@ -251,6 +252,7 @@ impl Runner {
             tree: script.tree.clone(),
             files: Some(FilesChanged::default()).filter(|_| self.engine.state().bus.is_some()),
             unpublished: said.unpublished,
+            sketch: Some(Box::new(sketch(&script))),
             cost_usd: script.cost,
             error: script.error.clone().or(failure.as_ref().map(|failure| failure.message.clone())),
             failure,
@@ -417,4 +419,11 @@ fn is_of_agent(input: &Input) -> bool {
         }
         Input::Report(_) => true,
     }
+}
+
+/// What the detectors of stuck runs see of it.
+fn sketch(script: &Attempt) -> Sketch {
+    let mut sketcher = Sketcher::new();
+    script.says.iter().for_each(|text| sketcher.push(format!("{text}\n").as_bytes()));
+    sketcher.finish()
 }

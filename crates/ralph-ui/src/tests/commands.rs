@@ -32,6 +32,8 @@ fn explain_a_stop_by_a_guard() {
       max_runtime                46s of 4h  [          ]   0%
       max_wall_time              47s of 7d  [          ]   0%
       max_cost              $0.12 of $5.00  [          ]   2%
+      loop_detected                 0 of 2  [          ]   0%
+      output_similarity             0 of 1  [          ]   0%
     * consecutive_failures          2 of 2  [##########] 100%  ended the run
       off: max_tokens, max_idle, stop_on_error, rejected_completions
 
@@ -57,6 +59,8 @@ fn explain_a_kill_at_the_deadline_by_what_ordered_it() {
       max_iterations        0 of 100  [          ]   0%
     * max_runtime           4h of 4h  [##########] 100%  ended the run
       max_wall_time         4h of 7d  [          ]   2%
+      loop_detected           0 of 2  [          ]   0%
+      output_similarity       0 of 1  [          ]   0%
       consecutive_failures    0 of 5  [          ]   0%
       off: max_cost, max_tokens, max_idle, stop_on_error, rejected_completions
 
@@ -82,6 +86,8 @@ fn explain_a_stop_by_what_the_agent_said() {
       max_iterations        2 of 100  [          ]   2%
       max_runtime           4s of 4h  [          ]   0%
       max_wall_time         5s of 7d  [          ]   0%
+      loop_detected           0 of 2  [          ]   0%
+      output_similarity       0 of 1  [          ]   0%
       consecutive_failures    0 of 5  [          ]   0%
       off: max_cost, max_tokens, max_idle, stop_on_error, rejected_completions
       none of them ended the run; the reason was: complete

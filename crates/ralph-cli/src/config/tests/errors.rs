@@ -31,8 +31,8 @@ fn unknown_keys() {
         ("a key of another section", yml("agent: ./agent.sh\nprompt: do it\nmax_iterations: 5\n")),
         ("nearly a key of another section", yml("agent: ./agent.sh\nprompt: do it\nmax_iteration: 5\n")),
         ("inside agent", yml("agent: {command: ./agent.sh, arg: [a]}\nprompt: do it\n")),
-        ("not yet", yml("agent: ./agent.sh\nprompt: do it\nloop_detection: {}\n")),
-        ("nearly not yet", yml("agent: ./agent.sh\nprompt: do it\nloop_detect: {}\n")),
+        ("stuck detection", yml("agent: ./agent.sh\nprompt: do it\nloop_detection: {pateince: 2}\n")),
+        ("nearly stuck detection", yml("agent: ./agent.sh\nprompt: do it\nloop_detect: {}\n")),
         (
             "ralph-orchestrator",
             yml("adapters:\n  claude: {timeout: 5}\nmemories: {}\ncli: {default_mode: x}\n")

@@ -198,7 +198,8 @@ fn a_detector_can_end_the_run_by_itself_or_be_off() {
     assert_eq!(similar.detected()[0].detector, "similarity");
 
     let mut signed = Run::new(stuck_plan(|stuck| stuck.signature = Use::Stop));
-    let tests = |word: &str| format!("{word}\nFAILED tests/test_orbit.py::test_tally - assert 3 == 4\n1 failed\n");
+    let tests =
+        |word: &str| format!("{word}\nFAILED tests/test_orbit.py::test_tally - assert 3 == 4\n1 failed\n");
     ["First", "Second", "Third"].iter().for_each(|word| drop(signed.says(&tests(word))));
     assert_eq!(signed.stop_reason(), Some(("loop_detected", 1)));
     assert_eq!(signed.detected()[0].detector, "signature");
@@ -214,7 +215,8 @@ fn a_detector_can_end_the_run_by_itself_or_be_off() {
 
 #[test]
 fn circles_of_two_are_found_and_patience_waits_longer() {
-    let (here, there) = ("Edit src/orbit.c: use tally_orbit.\n", "Revert src/orbit.c: tally_orbit breaks it.\n");
+    let (here, there) =
+        ("Edit src/orbit.c: use tally_orbit.\n", "Revert src/orbit.c: tally_orbit breaks it.\n");
     let rounds = |patience| {
         let mut run = Run::new(stuck_plan(|stuck| {
             (stuck.action, stuck.patience) = (StuckAction::Stop, patience);
@@ -256,7 +258,8 @@ fn a_person_who_resumes_or_speaks_gives_the_run_a_fresh_start() {
 /// The same outputs, with ralph killed at every record on the way: the same alarms at the same iterations.
 #[test]
 fn a_resumed_run_sees_the_same_evidence_as_an_uninterrupted_one() {
-    let script: Vec<&str> = [WORK[0], ERROR, WORK[1], ERROR, ERROR, ERROR, WORK[2], ERROR, ERROR, ERROR].into();
+    let script: Vec<&str> =
+        [WORK[0], ERROR, WORK[1], ERROR, ERROR, ERROR, WORK[2], ERROR, ERROR, ERROR].into();
     let play = |crash_at: Option<usize>| {
         let mut run = Run::new(stuck_plan(|stuck| stuck.redirects = 3));
         let mut crashed = false;
@@ -298,6 +301,24 @@ fn a_stop_whose_record_was_lost_is_decided_again() {
     let names = run.resume();
     assert_eq!(names, ["run.resumed", "run.stopped"]);
     assert_eq!(run.stop_reason(), Some(("output_similarity", 1)));
+}
+
+#[test]
+fn hats_whose_circle_ends_by_itself_are_told_and_not_stopped() {
+    let hat = |id: &str, trigger: &str, publishes: &str| HatPlan {
+        default_publishes: Some(publishes.parse().unwrap()),
+        max_activations: (id == "reviewer").then_some(6),
+        ..HatPlan::new(id, vec![trigger.parse().unwrap()], vec![publishes.parse().unwrap()])
+    };
+    let hats = vec![hat("worker", "task.*", "review.ask"), hat("reviewer", "review.*", "task.redo")];
+    let plan = Plan { hats: Some(Box::new(HatsPlan::new(hats))), ..stuck_plan(|_| {}) };
+    let mut run = Run::new(plan);
+    while run.stop_reason().is_none() {
+        run.says(ERROR);
+    }
+    assert_eq!(run.stop_reason(), Some(("hat_exhausted", 4)));
+    let answers: Vec<LoopAnswer> = run.detected().iter().map(|detected| detected.action).collect();
+    assert!(answers.len() > 2 && answers.iter().all(|it| *it == LoopAnswer::Redirect), "{answers:?}");
 }
 
 #[test]
