@@ -2,15 +2,16 @@
 
 mod attempt;
 pub mod clock;
-mod command;
 pub mod control;
 mod driver;
 mod end;
 mod executor;
 mod gate;
+mod group;
 mod hat;
 mod job;
 pub mod journal;
+mod kept;
 mod listen;
 mod memory;
 mod output;

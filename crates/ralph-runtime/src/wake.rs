@@ -13,12 +13,12 @@ use ralph_core::input::Report;
 use ralph_core::plan::{CommandPlan, Plan, WakePlan};
 use ralph_core::time::Timestamp;
 
-use crate::command;
-use crate::executor::{Shared, Slot, report};
+use crate::executor::{Shared, report};
+use crate::group::Group;
+use crate::job::{Ended, Job};
 use crate::lock;
 use crate::platform::PathChanges;
-use crate::process::Spec;
-use crate::task;
+use crate::process::Status;
 
 /// What tells one state of a file from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +63,14 @@ impl Before {
 pub(crate) struct Wake {
     /// Closing these ends the threads.
     _alive: Vec<UnixStream>,
-    slot: Arc<Slot>,
+    group: Arc<Group>,
 }
 
 impl Wake {
     /// Nothing if there is nothing to look at. Without a thread or a watch the wait ends by its time all the same.
     pub(crate) fn start(shared: &Arc<Shared>, epoch: u64, since: Timestamp) -> Option<Self> {
         let WakePlan { files, command, every } = shared.plan.idle.wake.clone()?;
-        let slot = Arc::new(Slot::working());
+        let group = Arc::new(Group::default());
         let mut alive = Vec::new();
         let before = lock(&shared.seen).take().map_or(Before::Since(since), Before::Seen);
         let tell = {
@@ -82,21 +82,28 @@ impl Wake {
             alive.extend(start("wake-files", move |ended| watch(files, &before, ended, tell)));
         }
         if let Some(command) = command {
-            let (shared, slot) = (Arc::clone(shared), Arc::clone(&slot));
+            let (shared, group, busy) = (Arc::clone(shared), Arc::clone(&group), group.begin());
             alive.extend(start("wake-command", move |ended| {
-                let there = ask(&shared, &slot, &command, every, ended);
-                if there {
+                if ask(&shared, &group, &command, every, ended) {
                     tell(WakeCause::Command);
                 }
+                drop(busy);
             }));
         }
-        Some(Self { _alive: alive, slot })
+        Some(Self { _alive: alive, group })
+    }
+
+    /// Returns when nothing of it is left.
+    pub(crate) fn shut_down(self) {
+        let group = Arc::clone(&self.group);
+        drop(self);
+        group.shut_down();
     }
 }
 
 impl Drop for Wake {
     fn drop(&mut self) {
-        self.slot.kill(Duration::ZERO);
+        self.group.end(Duration::ZERO);
     }
 }
 
@@ -118,7 +125,7 @@ fn watch(files: Vec<PathBuf>, before: &Before, ended: UnixStream, tell: impl Fn(
 }
 
 /// Whether the command has found work before the wait ended.
-fn ask(shared: &Shared, slot: &Slot, plan: &CommandPlan, every: Duration, mut ended: UnixStream) -> bool {
+fn ask(shared: &Shared, group: &Group, plan: &CommandPlan, every: Duration, mut ended: UnixStream) -> bool {
     if ended.set_read_timeout(Some(every)).is_err() {
         return false;
     }
@@ -128,17 +135,12 @@ fn ask(shared: &Shared, slot: &Slot, plan: &CommandPlan, every: Duration, mut en
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             _ => return false,
         }
-        let path = shared.path_variable();
-        // It may be there again the next time.
-        let Ok(spec) = task::spec(plan, &path) else { continue };
-        let spec = Spec { env: shared.environment(path), kill_leftovers: shared.plan.kill_leftovers, ..spec };
-        let ran = command::run(&shared.supervisor, &shared.lock, slot, spec, plan.timeout);
-        slot.release();
-        if slot.is_killed() {
-            return false;
-        }
-        if ran.exit_code() == Some(0) && !ran.timed_out {
-            return true;
+        let job = Job { words: &plan.words, cwd: &plan.cwd, env: Vec::new(), timeout: plan.timeout };
+        match job.run(shared, group, |_, _| {}) {
+            Ended::Exited { exit, timed_out: false } if exit.status == Status::Code(0) => return true,
+            Ended::Cancelled => return false,
+            // One that is not there may be there again the next time.
+            Ended::Exited { .. } | Ended::NotStarted { .. } => {}
         }
     }
 }
