@@ -1,11 +1,9 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
-use std::time::Duration;
-
-use ralph_core::event::{Event, GateFinished};
+use ralph_core::event::{DelayStarted, Event, GateFinished};
 use ralph_core::record::Record;
 use ralph_core::state::RunState;
-use ralph_core::view::{Ended, View, clean};
+use ralph_core::view::{Ended, View, Wait, clean};
 
 use crate::closing;
 use crate::format::{closeness, count, limit};
@@ -14,9 +12,6 @@ use crate::text::{COLUMNS, wrap_list};
 use crate::waits;
 use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
-
-/// A shorter wait is over before its line is read.
-const WAIT_WORTH_A_LINE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Story {
     pub view: View,
@@ -104,10 +99,10 @@ impl Story {
                 .collect(),
             Event::GateFinished(gate) => vec![self.gate(gate)],
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
-            Event::DelayStarted(delay) if delay.wait >= WAIT_WORTH_A_LINE => {
+            Event::DelayStarted(delay) => {
                 vec![paint.dim(&waits::line(delay, self.view.state(), record.at, &self.style))]
             }
-            Event::WakeTriggered(woken) => vec![paint.dim(&waits::woken(woken))],
+            Event::WakeTriggered(woken) => vec![paint.dim(&waits::woken(woken, self.view.state()))],
             Event::WaitSkipped {} => {
                 vec![paint.dim("going on")]
             }
@@ -147,6 +142,11 @@ impl Story {
         if let Some(state) = self.view.state() {
             let done = count(state.iterations_finished, "iteration", "iterations");
             lines.push(format!("  {} {done}, goes on with #{}", self.label("done"), state.next_iteration()));
+        }
+        // What is left of a wait is a wait too.
+        if let Some(Wait { reason, until, .. }) = self.view.wait() {
+            let rest = DelayStarted { reason, until, wait: until.since(record.at) };
+            lines.push(self.paint().dim(&waits::line(&rest, self.view.state(), record.at, &self.style)));
         }
         lines
     }

@@ -1,5 +1,7 @@
 //! Waits in words: why, how long, and until when.
 
+use std::path::Path;
+
 use ralph_core::event::{DelayReason, DelayStarted, WakeCause, WakeTriggered};
 use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
@@ -49,9 +51,13 @@ pub(crate) fn counting(wait: Wait, state: Option<&RunState>, now: Timestamp, sty
 }
 
 /// `new work: inbox.md has changed`
-pub(crate) fn woken(woken: &WakeTriggered) -> String {
+pub(crate) fn woken(woken: &WakeTriggered, state: Option<&RunState>) -> String {
     match &woken.by {
-        WakeCause::File { path } => format!("new work: {} has changed", foreign(path)),
+        WakeCause::File { path } => {
+            let below = state.and_then(|state| Path::new(path).strip_prefix(&state.plan.workspace).ok());
+            let shown = below.map_or(path.into(), Path::to_string_lossy);
+            format!("new work: {} has changed", foreign(&shown))
+        }
         WakeCause::Command => "new work: the wake command says so".to_owned(),
     }
 }

@@ -18,6 +18,8 @@ fn case_44_an_agent_that_is_always_idle_is_waited_for_and_then_given_up() {
     assert!(done.stdout.contains("Stopped (idle): idle for 1s100ms"), "{}", done.stdout);
     assert!(done.stdout.contains("◇ #1 idle "), "{}", done.stdout);
     assert!(done.stdout.contains("saved   about "), "{}", done.stdout);
+    let waits = done.stdout.lines().filter(|line| line.starts_with("waiting "));
+    assert_eq!(waits.count(), 3, "a line for each wait: {}", done.stdout);
     ralph.world.verify();
 }
 
@@ -63,6 +65,8 @@ fn case_47_what_the_settings_mean() {
     let plan = &events.0[0]["plan"]["idle"]["wait"];
     let backoff = json!({"initial_ms": 30_000, "factor": 2.0, "max_ms": 300_000});
     assert_eq!(*plan, json!({"backoff": backoff}));
+    let until = events.last("delay.started")["until"].as_str().expect("a time");
+    assert!(until > events.last("delay.started")["at"].as_str().expect("a time"));
     ralph.world.ralph(["stop"]).expect(0);
     live.wait().expect(130);
     assert_eq!(ralph.world.events().last("delay.ended")["early"], true);
@@ -73,11 +77,7 @@ fn wrong_settings_are_errors_at_their_place() {
     let ralph = Ralph::of(IDLE);
     for (settings, what) in [
         ("idle: {dealy: 5}", "did you mean `delay`?"),
-        ("idle: {delay: 0}", "more than 0"),
-        ("idle: {delay: -1s}", "negative"),
-        ("idle: {max: .inf}", "finite"),
-        ("idle: {backoff: 0}", "at least 1"),
-        ("idle: {backoff: .nan}", "at least 1"),
+        ("on_state: {blocked: {dely: 5}}", "did you mean `delay`?"),
         ("idle: {delay: 9m, max_delay: 1m}", "longer than"),
         ("idle: 30s", "expected a mapping"),
         ("idle: [1]", "expected a mapping"),
@@ -89,6 +89,30 @@ fn wrong_settings_are_errors_at_their_place() {
         ("wake: {run: no-such-program}", "was not found"),
     ] {
         ralph.write(settings, "x").refuses(&[], &[what, "RALPH.md:4:"]);
+    }
+    for (value, what) in [
+        ("0", "more than 0"),
+        ("0s", "more than 0"),
+        ("-1", "negative"),
+        ("-1s", "negative"),
+        (".inf", "finite"),
+        ("-.inf", "finite"),
+        (".nan", "finite"),
+        ("soon", "not a duration"),
+        ("true", "expected a duration"),
+        ("[5]", "expected a duration"),
+    ] {
+        for key in ["idle.delay", "idle.max_delay", "idle.max", "wake.every", "on_state.blocked.max"] {
+            let (first, last) = key.rsplit_once('.').expect("a section");
+            let section = first.replace('.', ": {") + ": {";
+            let close = "}".repeat(key.matches('.').count());
+            let settings = format!("{section}{last}: {value}{close}");
+            ralph.write(&settings, "x").refuses(&[], &[what, "RALPH.md:4:", key]);
+        }
+    }
+    for value in ["0", "-2", "0.5", ".inf", ".nan"] {
+        let settings = format!("idle:\n  delay: 1s\n  backoff: {value}");
+        ralph.write(&settings, "x").refuses(&[], &["at least 1", "RALPH.md:6:12", "idle.backoff"]);
     }
 }
 
