@@ -26,7 +26,6 @@ use crate::process::{self, SpawnErrorKind, Spec, Status, resolve_program};
 use crate::silence::Silence;
 use crate::spool::Spool;
 use crate::task::{self, TaskError};
-use crate::wake;
 use crate::workspace::scan;
 use crate::{control, hat, lock, memory};
 
@@ -158,6 +157,7 @@ impl Attempt {
         if snapshot.is_none() {
             *snapshot = scan(&self.shared.plan.workspace, None).map(|(snapshot, _)| snapshot);
         }
+        lock(&self.shared.seen).agent_starts(&self.shared.plan);
     }
 
     /// What agents and the commands before them find in their environment besides what all others do.
@@ -275,7 +275,7 @@ impl Attempt {
         report.leftovers = exit.killed_leftovers;
         report.files = self.look_after();
         report.tree = self.tree_after();
-        *lock(&self.shared.seen) = wake::look(&self.shared.plan);
+        lock(&self.shared.seen).agent_ended(&self.shared.plan);
         self.send(report);
     }
 

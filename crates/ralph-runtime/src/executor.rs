@@ -18,7 +18,7 @@ use crate::process::Supervisor;
 use crate::store::RunDir;
 use crate::timer::Timers;
 use crate::token::Tokens;
-use crate::wake::{Stamp, Wake};
+use crate::wake::{Seen, Wake};
 use crate::workspace::{Snapshot, Trees, WorkspaceLock};
 
 pub(crate) struct Executor {
@@ -39,8 +39,8 @@ pub(crate) struct Shared {
     pub(crate) inbox: Sender<Envelope>,
     /// The workspace after the last iteration: the next one's before.
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
-    /// The files that may bring work, as the last agent left them.
-    pub(crate) seen: Mutex<Option<Vec<Option<Stamp>>>>,
+    /// The files that may bring work, as the last agent knows them.
+    pub(crate) seen: Mutex<Seen>,
     pub(crate) gates: Arc<Group>,
     pub(crate) trees: Mutex<Trees>,
     pub(crate) tokens: Arc<Tokens>,
@@ -82,7 +82,7 @@ impl Executor {
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
         let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)));
-        let seen = Mutex::new(None);
+        let seen = Mutex::default();
         let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, seen, gates, trees, tokens };
         Ok(Self { shared: Arc::new(shared), timers, attempt: Arc::default(), wake: None })
     }

@@ -22,14 +22,47 @@ use crate::process::Status;
 
 /// What tells one state of a file from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+struct Stamp {
     inode: u64,
     size: u64,
     written: (i64, i64),
 }
 
-/// The files of the plan as the agent left them. What changes from here on is news.
-pub(crate) fn look(plan: &Plan) -> Option<Vec<Option<Stamp>>> {
+/// The files of the plan as the agent knows them. What is different in a wait is news.
+#[derive(Default)]
+pub(crate) struct Seen {
+    stamps: Option<Vec<Option<Stamp>>>,
+    /// They are as they were when it started: something has changed under its hands.
+    moved: bool,
+    /// It was started to look at that.
+    again: bool,
+}
+
+impl Seen {
+    /// An agent is about to look.
+    pub(crate) fn agent_starts(&mut self, plan: &Plan) {
+        self.stamps = look(plan);
+    }
+
+    /// It has ended. What has changed meanwhile may be its own work, or news that came after it looked: it looks once more.
+    /// Never twice in a row: an agent that always touches the files would not rest.
+    pub(crate) fn agent_ended(&mut self, plan: &Plan) {
+        let now = look(plan);
+        self.moved = self.stamps != now && !self.again;
+        self.again = false;
+        if !self.moved {
+            self.stamps = now;
+        }
+    }
+
+    /// The run waits. Nothing if ralph was down before.
+    fn wait_begins(&mut self) -> Option<Vec<Option<Stamp>>> {
+        self.again = std::mem::take(&mut self.moved);
+        self.stamps.take()
+    }
+}
+
+fn look(plan: &Plan) -> Option<Vec<Option<Stamp>>> {
     let files = &plan.idle.wake.as_ref()?.files;
     Some(files.iter().map(|path| stamp(path)).collect())
 }
@@ -72,7 +105,7 @@ impl Wake {
         let WakePlan { files, command, every } = shared.plan.idle.wake.clone()?;
         let group = Arc::new(Group::default());
         let mut alive = Vec::new();
-        let before = lock(&shared.seen).take().map_or(Before::Since(since), Before::Seen);
+        let before = lock(&shared.seen).wait_begins().map_or(Before::Since(since), Before::Seen);
         let tell = {
             let inbox = shared.inbox.clone();
             move |by| report(&inbox, Report::WakeTriggered(WakeTriggered { epoch, by }))

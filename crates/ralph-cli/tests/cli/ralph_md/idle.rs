@@ -218,3 +218,19 @@ fn an_agent_may_choose_the_next_wait() {
     assert_eq!(events.fields("delay.started", "wait_ms"), [json!(30), json!(50)]);
     assert_eq!(events.fields("delay.started", "reason"), ["agent", "agent"]);
 }
+
+#[test]
+fn what_changes_while_the_agent_looks_is_looked_at_once_more() {
+    // It touches the file in every iteration.
+    let ralph = Ralph::of("sh echo x >> inbox\nsay <!-- ralph:state idle -->");
+    let settings = "idle: {delay: 1h, max_delay: 1h}\nwake: {files: [inbox]}";
+    let live = ralph.write(settings, "x").start(&["-n", "4"]);
+    ralph.world.wait_for("delay.started", 2);
+    ralph.world.ralph(["say", "go on"]).expect(0);
+    live.wait().expect(3);
+    let kinds = ralph.world.events();
+    let ends = ["wake.triggered", "guidance.added", "iteration.idle"];
+    let kinds: Vec<&str> = kinds.kinds().into_iter().filter(|kind| ends.contains(kind)).collect();
+    let [woken, said, idle] = ends;
+    assert_eq!(kinds, [idle, woken, idle, said, idle, woken, idle], "never twice in a row");
+}
