@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -60,8 +61,13 @@ pub fn read(task: &Task) -> Result<String, String> {
         Task::Text(text) => return Ok(text.clone()),
         Task::File(path) | Task::RalphMd(path) => path,
     };
-    let bytes =
-        fs::read(path).map_err(|error| format!("can not read the prompt {}: {error}", path.display()))?;
+    let bytes = fs::read(path).map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::NotFound => "it is gone".to_owned(),
+            _ => error.to_string(),
+        };
+        format!("can not read the prompt {}: {why}", path.display())
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let (line, column) = place(error.as_bytes(), error.utf8_error().valid_up_to());
         format!("the prompt {} is not UTF-8 at line {line}, column {column}", path.display())

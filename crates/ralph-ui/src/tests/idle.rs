@@ -80,8 +80,7 @@ fn a_question_says_how_to_answer_it() {
     let line = text.lines().find(|line| line.contains("which database?")).unwrap();
     assert_eq!(
         line,
-        "the agent needs an answer: which database?; waiting until 2026-01-19 10:00:04 for an answer: \
-         ralph say 'ANSWER' --run 0119a4c2"
+        "waiting until 2026-01-19 10:00:04 for an answer (ralph say 'ANSWER' --run 0119a4c2) to: which database?"
     );
 }
 
