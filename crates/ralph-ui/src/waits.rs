@@ -45,7 +45,7 @@ pub(crate) fn counting(wait: Wait, state: Option<&RunState>, now: Timestamp, sty
         DelayReason::Idle => format!("idle{}: {}", streak(state), next("next look")),
         DelayReason::Review => format!("waiting for review{}: {}", streak(state), next("next look")),
         DelayReason::Blocked => format!("blocked{}: {}", streak(state), next("next look")),
-        DelayReason::Agent => format!("the agent asked for this wait: {}", next("next iteration")),
+        DelayReason::Agent => format!("as the agent asked: {}", next("next iteration")),
         DelayReason::Question => {
             let why = why(state).unwrap_or_else(|| "the agent needs a person".to_owned());
             format!("ralph say 'ANSWER' ({left} left): {why}")
