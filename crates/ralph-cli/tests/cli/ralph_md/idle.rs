@@ -86,6 +86,7 @@ fn wrong_settings_are_errors_at_their_place() {
         ("on_state: {blocked: {do: stop, delay: 5}}", "only `do: wait`"),
         ("wake: {file: [a]}", "did you mean `files`?"),
         ("wake: {every: 5}", "`wake.run`"),
+        ("wake: {files: [inbox, 'new/*.md']}", "name the folder"),
         ("wake: {run: no-such-program}", "was not found"),
     ] {
         ralph.write(settings, "x").refuses(&[], &[what, "RALPH.md:4:"]);
@@ -114,6 +115,19 @@ fn wrong_settings_are_errors_at_their_place() {
         let settings = format!("idle:\n  delay: 1s\n  backoff: {value}");
         ralph.write(&settings, "x").refuses(&[], &["at least 1", "RALPH.md:6:12", "idle.backoff"]);
     }
+}
+
+#[test]
+fn a_wake_that_has_nothing_to_end_is_worth_a_warning() {
+    let ralph = Ralph::of(IDLE);
+    let done = ralph.write("wake: {files: [inbox]}", "x").world.ralph(["check", "r"]).expect(0);
+    for part in ["warning: `wake`", "r/RALPH.md:4:7", "add `idle: {}`"] {
+        assert!(done.stderr.contains(part), "{}", done.stderr);
+    }
+    let done = ralph.write("wake: {files: [inbox]}\nidle: {}", "x").world.ralph(["check", "r"]).expect(0);
+    assert_eq!(done.stderr, "");
+    let plan = ralph.write("wake: {run: 'true'}\nidle: {}", "x").run(&["--dry-run"]).expect(0).stdout;
+    assert!(plan.contains("\"every_ms\": 10000"), "asked every ten seconds: {plan}");
 }
 
 #[test]
