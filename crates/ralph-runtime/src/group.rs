@@ -87,3 +87,38 @@ impl Group {
 fn end(handle: &Handle, grace: Duration) {
     if grace.is_zero() { handle.kill() } else { handle.terminate(grace) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_for_the_work_that_goes_on_and_not_for_the_next() {
+        let group = Arc::new(Group::default());
+        group.end(Duration::ZERO);
+        assert!(!group.is_ending(), "nobody is at work");
+        let (first, second) = (group.begin(), group.begin());
+        group.end(Duration::from_secs(3));
+        drop(first);
+        assert!(group.is_ending(), "the second is still to end");
+        drop(second);
+        let _next = group.begin();
+        assert!(!group.is_ending());
+    }
+
+    #[test]
+    fn a_shut_down_lasts_until_the_work_is_gone() {
+        let group = Arc::new(Group::default());
+        let busy = group.begin();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !group.is_ending() {
+                    std::thread::yield_now();
+                }
+                drop(busy);
+            });
+            group.shut_down();
+        });
+        assert!(!group.is_ending());
+    }
+}
