@@ -19,13 +19,13 @@ use ralph_core::marker::{Rules, Said};
 use ralph_core::plan::{AgentPlan, PromptVia};
 use ralph_core::prompt;
 
-use crate::executor::{Shared, Slot, report};
+use crate::executor::{Shared, report};
+use crate::group::{Busy, Group};
 use crate::output::{Heard, Output, create_log};
 use crate::process::{self, SpawnErrorKind, Spec, Status, resolve_program};
 use crate::silence::Silence;
 use crate::spool::Spool;
 use crate::task::{self, TaskError};
-use crate::wake;
 use crate::workspace::scan;
 use crate::{control, hat, lock, memory};
 
@@ -59,15 +59,24 @@ impl Drop for Unreported {
 /// One attempt at one iteration.
 pub(crate) struct Attempt {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) slot: Arc<Slot>,
+    /// Everything that is started for it.
+    pub(crate) group: Arc<Group>,
+    /// Held until it is reported.
+    busy: Mutex<Option<Busy>>,
     pub(crate) spawn: SpawnAgent,
     /// The time that was spent before the agent was started: it is work too.
-    pub(crate) before: OnceLock<Duration>,
+    before: OnceLock<Duration>,
     /// What lets its agent publish.
-    pub(crate) token: OnceLock<String>,
+    token: OnceLock<String>,
 }
 
 impl Attempt {
+    pub(crate) fn new(shared: &Arc<Shared>, group: &Arc<Group>, spawn: SpawnAgent) -> Self {
+        let busy = Mutex::new(Some(group.begin()));
+        let (shared, group) = (Arc::clone(shared), Arc::clone(group));
+        Self { shared, group, busy, spawn, before: OnceLock::new(), token: OnceLock::new() }
+    }
+
     fn run(self) {
         match self.prepare() {
             Ok((spec, output)) => self.start(spec, output),
@@ -82,7 +91,7 @@ impl Attempt {
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
         let path = self.shared.path_variable();
         let begun = Instant::now();
-        let task = task::text(self, &path);
+        let task = task::text(self);
         let _ = self.before.set(begun.elapsed());
         let task = task.map_err(|error| match error {
             TaskError::Killed => NotPrepared::Killed,
@@ -148,14 +157,13 @@ impl Attempt {
         if snapshot.is_none() {
             *snapshot = scan(&self.shared.plan.workspace, None).map(|(snapshot, _)| snapshot);
         }
+        lock(&self.shared.seen).agent_starts(&self.shared.plan);
     }
 
-    /// What agents and the commands before them find in their environment.
-    pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
-        let mut all = self.shared.environment(path);
+    /// What agents and the commands before them find in their environment besides what all others do.
+    pub(crate) fn environment(&self) -> Vec<(OsString, Option<OsString>)> {
         let own = [("RALPH_ITERATION", self.spawn.iteration.0), ("RALPH_ATTEMPT", self.spawn.attempt)];
-        all.extend(own.map(|(key, value)| (OsString::from(key), Some(value.to_string().into()))));
-        all
+        own.map(|(key, value)| (OsString::from(key), Some(value.to_string().into()))).to_vec()
     }
 
     /// What only the agent finds there: its hat, and the way to publish.
@@ -166,7 +174,8 @@ impl Attempt {
             ("RALPH_SOCKET", Some(control::socket_path(&self.shared.run).into_os_string())),
             ("RALPH_TOKEN", self.token.get().map(OsString::from)),
         ];
-        let mut all = self.environment(path);
+        let mut all = self.shared.environment(path);
+        all.extend(self.environment());
         all.extend(own.map(|(key, value)| (OsString::from(key), value)));
         all
     }
@@ -197,7 +206,7 @@ impl Attempt {
                 },
             )
         };
-        attempt.slot.hold(handle);
+        attempt.group.hold(&handle);
         silence.wait(|quiet, ended| attempt.fell_silent(quiet, ended));
     }
 
@@ -267,7 +276,7 @@ impl Attempt {
         report.leftovers = exit.killed_leftovers;
         report.files = self.look_after();
         report.tree = self.tree_after();
-        *lock(&self.shared.seen) = wake::look(&self.shared.plan);
+        lock(&self.shared.seen).agent_ended(&self.shared.plan);
         self.send(report);
     }
 
@@ -301,7 +310,7 @@ impl Attempt {
     /// The last thing an attempt does.
     fn send(&self, exited: AgentExited) {
         self.shared.tokens.revoke();
-        self.slot.free();
+        drop(lock(&self.busy).take());
         report(&self.shared.inbox, Report::AgentExited(Box::new(exited)));
     }
 }

@@ -2,7 +2,6 @@
 //! said which paths moved.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +13,8 @@ use ralph_core::plan::GatePlan;
 
 use crate::end::End;
 use crate::executor::{Shared, report};
-use crate::job::{Busy, Ended, Job, Workshop};
+use crate::group::Busy;
+use crate::job::{Ended, Job};
 use crate::lock;
 use crate::process::{Exit, Status};
 use crate::spool::Spool;
@@ -101,20 +101,14 @@ impl Round {
     }
 
     fn execute(&self, gate: &GatePlan) -> (Ended, String) {
-        let Shared { plan, run, supervisor, lock: workspace, gates, .. } = &*self.shared;
+        let Shared { plan, run, gates, .. } = &*self.shared;
         let RunGates { iteration, round, .. } = self.work;
         let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
         let heard = Arc::new(Mutex::new((spool, End::default())));
         let sink = Arc::clone(&heard);
-        let env = [
-            ("RALPH_RUN_ID", OsString::from(&run.id.0)),
-            ("RALPH_ITERATION", OsString::from(iteration.to_string())),
-            ("RALPH_WORKSPACE", plan.workspace.clone().into_os_string()),
-        ];
-        let env = env.into_iter().map(|(name, value)| (OsString::from(name), Some(value))).collect();
+        let env = vec![("RALPH_ITERATION".into(), Some(iteration.to_string().into()))];
         let job = Job { words: &gate.run, cwd: &plan.workspace, env, timeout: gate.timeout };
-        let workshop = Workshop { supervisor, lock: workspace, group: gates };
-        let ended = workshop.run(job, move |_, bytes| {
+        let ended = job.run(&self.shared, gates, move |_, bytes| {
             let (spool, end) = &mut *lock(&sink);
             if let Some(spool) = spool {
                 spool.write(bytes);

@@ -1,102 +1,24 @@
-//! Commands that ralph itself runs to their end: gates, and what else is asked of the workspace. Each is guarded like an
-//! agent, has its own time, and can be ended with all others of its group.
+//! Commands that ralph itself runs to their end: gates, commands whose output is part of the prompt, and the one that is
+//! asked for work. Each is guarded like an agent, has its own time, and ends with its group.
 
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::lock;
-use crate::process::{Exit, Handle, ResolveError, Spec, Status, Stream, Supervisor, resolve_program};
-use crate::workspace::WorkspaceLock;
+use ralph_core::engine::GRACE;
 
-/// Between TERM and KILL for a command that has used up its time.
-const GRACE: Duration = Duration::from_secs(3);
+use crate::executor::Shared;
+use crate::group::Group;
+use crate::process::{Exit, Handle, Spec, Status, Stream, resolve_program};
 
-/// Commands that are ended together.
-#[derive(Default)]
-pub(crate) struct Group {
-    state: Mutex<GroupState>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct GroupState {
-    busy: u32,
-    running: Vec<(u64, Handle)>,
-    next: u64,
-    /// Nothing more is started: the group was told to end.
-    ending: Option<Duration>,
-}
-
-/// While one is held the group is at work.
-pub(crate) struct Busy(Arc<Group>);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let mut state = lock(&self.0.state);
-        state.busy = state.busy.saturating_sub(1);
-        if state.busy == 0 {
-            state.ending = None;
-        }
-        self.0.changed.notify_all();
-    }
-}
-
-impl Group {
-    pub(crate) fn begin(self: &Arc<Self>) -> Busy {
-        lock(&self.state).busy += 1;
-        Busy(Arc::clone(self))
-    }
-
-    /// Ends every command of the group, and starts no more of those that are waiting for their turn.
-    pub(crate) fn end(&self, grace: Duration) {
-        let mut state = lock(&self.state);
-        if state.busy == 0 {
-            return;
-        }
-        state.ending = Some(state.ending.map_or(grace, |earlier| earlier.min(grace)));
-        state.running.iter().for_each(|(_, handle)| end(handle, grace));
-    }
-
-    /// Ends everything at once and returns when it is gone.
-    pub(crate) fn shut_down(&self) {
-        self.end(Duration::ZERO);
-        let state = lock(&self.state);
-        drop(self.changed.wait_while(state, |state| state.busy > 0));
-    }
-
-    fn is_ending(&self) -> bool {
-        lock(&self.state).ending.is_some()
-    }
-
-    fn add(&self, handle: &Handle) -> u64 {
-        let mut state = lock(&self.state);
-        if let Some(grace) = state.ending {
-            end(handle, grace);
-        }
-        let id = state.next;
-        state.next += 1;
-        state.running.push((id, handle.clone()));
-        id
-    }
-
-    fn remove(&self, id: u64) {
-        lock(&self.state).running.retain(|(other, _)| *other != id);
-    }
-}
-
-fn end(handle: &Handle, grace: Duration) {
-    if grace.is_zero() { handle.kill() } else { handle.terminate(grace) }
-}
-
-/// A command to run.
+/// A command to run. No shell is involved, and there is nothing on its standard input.
 pub(crate) struct Job<'a> {
     /// The program and its arguments.
     pub(crate) words: &'a [String],
     pub(crate) cwd: &'a Path,
+    /// What it finds in its environment besides what all of them do.
     pub(crate) env: Vec<(OsString, Option<OsString>)>,
     pub(crate) timeout: Duration,
 }
@@ -114,49 +36,48 @@ pub(crate) enum Ended {
     },
 }
 
-/// Where commands are started.
-pub(crate) struct Workshop<'a> {
-    pub(crate) supervisor: &'a Supervisor,
-    pub(crate) lock: &'a WorkspaceLock,
-    pub(crate) group: &'a Group,
-}
-
-impl Workshop<'_> {
-    /// Runs a command and returns when everything of it is gone. `sink` gets what it prints.
-    pub(crate) fn run(&self, job: Job<'_>, sink: impl FnMut(Stream, &[u8]) + Send + 'static) -> Ended {
-        if self.group.is_ending() {
+impl Job<'_> {
+    /// Returns when everything of the command is gone. `sink` gets what it prints.
+    pub(crate) fn run(
+        self,
+        shared: &Shared,
+        group: &Group,
+        sink: impl FnMut(Stream, &[u8]) + Send + 'static,
+    ) -> Ended {
+        if group.is_ending() {
             return Ended::Cancelled;
         }
-        let spec = match spec_of(&job) {
+        let deadline = Instant::now().checked_add(self.timeout);
+        let spec = match self.spec(shared) {
             Ok(spec) => spec,
             Err(message) => return Ended::NotStarted { message },
         };
         let (done, exits) = mpsc::channel();
-        let deadline = Instant::now().checked_add(job.timeout);
-        let handle = self.supervisor.spawn(spec, Some(self.lock.as_fd()), sink, move |exit| {
+        let handle = shared.supervisor.spawn(spec, Some(shared.lock.as_fd()), sink, move |exit| {
             let _ = done.send(exit);
         });
-        let id = self.group.add(&handle);
+        let id = group.hold(&handle);
         let (exit, timed_out) = wait(&exits, deadline, &handle);
-        self.group.remove(id);
+        group.release(id);
         match exit {
-            _ if self.group.is_ending() => Ended::Cancelled,
+            _ if group.is_ending() => Ended::Cancelled,
             Some(Exit { status: Status::SpawnFailed { message, .. }, .. }) => Ended::NotStarted { message },
             Some(exit) => Ended::Exited { exit, timed_out },
             None => Ended::NotStarted { message: "its guard process was lost".to_owned() },
         }
     }
-}
 
-fn spec_of(job: &Job<'_>) -> Result<Spec, String> {
-    let (program, args) = job.words.split_first().ok_or("there is no command")?;
-    let path = std::env::var_os("PATH");
-    let program = resolve_program(program, job.cwd, path.as_deref());
-    let program = program.map_err(|error: ResolveError| error.to_string())?;
-    let mut spec = Spec::new(program, job.cwd);
-    spec.args = args.iter().map(OsString::from).collect();
-    spec.env.clone_from(&job.env);
-    Ok(spec)
+    fn spec(self, shared: &Shared) -> Result<Spec, String> {
+        let path = shared.path_variable();
+        let (program, args) = self.words.split_first().ok_or("nothing is left of it")?;
+        let program = resolve_program(program, self.cwd, Some(&path)).map_err(|error| error.to_string())?;
+        let mut spec = Spec::new(program, self.cwd);
+        spec.args = args.iter().map(OsString::from).collect();
+        spec.env = shared.environment(path);
+        spec.env.extend(self.env);
+        spec.kill_leftovers = shared.plan.kill_leftovers;
+        Ok(spec)
+    }
 }
 
 /// Until it has ended; it is told to when its time is over.

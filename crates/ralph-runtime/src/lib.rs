@@ -2,16 +2,17 @@
 
 mod attempt;
 pub mod clock;
-mod command;
 pub mod control;
 mod drawing;
 mod driver;
 mod end;
 mod executor;
 mod gate;
+mod group;
 mod hat;
 mod job;
 pub mod journal;
+mod kept;
 mod listen;
 mod memory;
 mod output;

@@ -1,8 +1,9 @@
 //! The text of the task as it is now: read again before every iteration, with the output of its commands in it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use ralph_core::event::CommandFinished;
@@ -11,9 +12,11 @@ use ralph_core::plan::{CommandPlan, Plan, Task};
 use ralph_core::ralph_md::{self, CREDIT, Values};
 
 use crate::attempt::Attempt;
-use crate::command::{self, Ran};
 use crate::executor::report;
-use crate::process::{Spec, Status, resolve_program};
+use crate::job::{Ended, Job};
+use crate::kept::Kept;
+use crate::lock;
+use crate::process::{Exit, Status, Stream, resolve_program};
 
 /// What is recorded of a command's output.
 const TAIL_MAX: usize = 1000;
@@ -25,11 +28,11 @@ pub(crate) enum TaskError {
 }
 
 /// The task's text, with nothing left to resolve in it.
-pub(crate) fn text(attempt: &Attempt, path: &OsString) -> Result<String, TaskError> {
+pub(crate) fn text(attempt: &Attempt) -> Result<String, TaskError> {
     let plan = &attempt.shared.plan;
     // Before the commands: without a prompt there is no need for them.
     let text = read(&plan.task).map_err(TaskError::Failed)?;
-    let outputs = run_commands(attempt, path)?;
+    let outputs = run_commands(attempt)?;
     Ok(complete(plan, attempt.spawn.iteration.0, &text, &outputs))
 }
 
@@ -58,8 +61,13 @@ pub fn read(task: &Task) -> Result<String, String> {
         Task::Text(text) => return Ok(text.clone()),
         Task::File(path) | Task::RalphMd(path) => path,
     };
-    let bytes =
-        fs::read(path).map_err(|error| format!("can not read the prompt {}: {error}", path.display()))?;
+    let bytes = fs::read(path).map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::NotFound => "it is gone".to_owned(),
+            _ => error.to_string(),
+        };
+        format!("can not read the prompt {}: {why}", path.display())
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let (line, column) = place(error.as_bytes(), error.utf8_error().valid_up_to());
         format!("the prompt {} is not UTF-8 at line {line}, column {column}", path.display())
@@ -79,19 +87,19 @@ fn place(bytes: &[u8], at: usize) -> (usize, usize) {
 }
 
 /// In order; those that may run together and stand beside each other do.
-fn run_commands(attempt: &Attempt, path: &OsString) -> Result<Vec<String>, TaskError> {
+fn run_commands(attempt: &Attempt) -> Result<Vec<String>, TaskError> {
     let mut outputs = Vec::new();
     for group in attempt.shared.plan.commands.chunk_by(|one, next| one.parallel && next.parallel) {
         if let [one] = group {
-            outputs.push(run_command(attempt, one, path)?);
+            outputs.push(run_command(attempt, one)?);
             continue;
         }
         let results: Vec<_> = thread::scope(|scope| {
             let start = |one| {
-                let run = move || run_command(attempt, one, path);
+                let run = move || run_command(attempt, one);
                 // Without a thread for it, it runs right here.
                 let thread = thread::Builder::new().name("command".into()).spawn_scoped(scope, run);
-                thread.map_err(|_| run_command(attempt, one, path))
+                thread.map_err(|_| run_command(attempt, one))
             };
             let started: Vec<_> = group.iter().map(start).collect();
             let lost = || Err(TaskError::Failed("a command's thread was lost".to_owned()));
@@ -107,55 +115,54 @@ fn run_commands(attempt: &Attempt, path: &OsString) -> Result<Vec<String>, TaskE
             outputs.push(result?);
         }
     }
-    attempt.slot.release();
     Ok(outputs)
 }
 
-fn run_command(attempt: &Attempt, plan: &CommandPlan, path: &OsString) -> Result<String, TaskError> {
-    if attempt.slot.is_killed() {
-        return Err(TaskError::Killed);
-    }
+fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskError> {
     let shared = &attempt.shared;
-    let failed = |why: &str| TaskError::Failed(format!("can not run the command `{}`: {why}", plan.name));
-    let spec = spec(plan, path).map_err(|why| failed(&why))?;
-    let spec =
-        Spec { env: attempt.environment(path.clone()), kill_leftovers: shared.plan.kill_leftovers, ..spec };
-    let ran = command::run(&shared.supervisor, &shared.lock, &attempt.slot, spec, plan.timeout);
-    if attempt.slot.is_killed() {
-        return Err(TaskError::Killed);
-    }
-    if let Status::SpawnFailed { message, .. } = &ran.exit.status {
-        return Err(failed(message));
-    }
-    let text = ran.text();
-    report(&shared.inbox, Report::CommandFinished(finished(attempt, plan, &ran, &text)));
-    Ok(match ran.timed_out {
-        true => with_note(text, plan),
-        false => text,
-    })
-}
-
-pub(crate) fn spec(plan: &CommandPlan, path: &OsString) -> Result<Spec, String> {
-    let (program, args) = plan.words.split_first().ok_or("nothing is left of it")?;
-    let program = resolve_program(program, &plan.cwd, Some(path)).map_err(|error| error.to_string())?;
-    let mut spec = Spec::new(program, &plan.cwd);
-    spec.args = args.iter().map(OsString::from).collect();
-    Ok(spec)
-}
-
-fn finished(attempt: &Attempt, plan: &CommandPlan, ran: &Ran, text: &str) -> CommandFinished {
-    let from = text.len().saturating_sub(TAIL_MAX);
-    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    CommandFinished {
+    let kept: Arc<Mutex<(Kept, Kept)>> = Arc::default();
+    let sink = Arc::clone(&kept);
+    let env = attempt.environment();
+    let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout: plan.timeout };
+    let ended = job.run(shared, &attempt.group, move |stream, bytes| {
+        let (stdout, stderr) = &mut *lock(&sink);
+        if stream == Stream::Stdout { stdout.push(bytes) } else { stderr.push(bytes) }
+    });
+    let (exit, timed_out) = match ended {
+        Ended::Exited { exit, timed_out } => (exit, timed_out),
+        Ended::Cancelled => return Err(TaskError::Killed),
+        Ended::NotStarted { message } => {
+            return Err(TaskError::Failed(format!("can not run the command `{}`: {message}", plan.name)));
+        }
+    };
+    let (stdout, stderr) = std::mem::take(&mut *lock(&kept));
+    let text = stdout.text() + &stderr.text();
+    let finished = CommandFinished {
         iteration: attempt.spawn.iteration,
         attempt: attempt.spawn.attempt,
         name: plan.name.clone(),
-        exit_code: ran.exit_code(),
-        duration: ran.exit.duration,
-        timed_out: ran.timed_out,
-        output_bytes: ran.bytes(),
-        tail: text[from..].trim_end().to_owned(),
+        exit_code: exit_code(&exit),
+        duration: exit.duration,
+        timed_out,
+        output_bytes: stdout.total + stderr.total,
+        tail: tail(&text).to_owned(),
+    };
+    report(&shared.inbox, Report::CommandFinished(finished));
+    Ok(if timed_out { with_note(text, plan) } else { text })
+}
+
+fn exit_code(exit: &Exit) -> Option<i32> {
+    match exit.status {
+        Status::Code(code) => Some(code),
+        _ => None,
     }
+}
+
+/// What is recorded of a text.
+fn tail(text: &str) -> &str {
+    let from = text.len().saturating_sub(TAIL_MAX);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text[from..].trim_end()
 }
 
 /// The agent has to know that it does not see everything.

@@ -13,23 +13,56 @@ use ralph_core::input::Report;
 use ralph_core::plan::{CommandPlan, Plan, WakePlan};
 use ralph_core::time::Timestamp;
 
-use crate::command;
-use crate::executor::{Shared, Slot, report};
+use crate::executor::{Shared, report};
+use crate::group::Group;
+use crate::job::{Ended, Job};
 use crate::lock;
 use crate::platform::PathChanges;
-use crate::process::Spec;
-use crate::task;
+use crate::process::Status;
 
 /// What tells one state of a file from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+struct Stamp {
     inode: u64,
     size: u64,
     written: (i64, i64),
 }
 
-/// The files of the plan as the agent left them. What changes from here on is news.
-pub(crate) fn look(plan: &Plan) -> Option<Vec<Option<Stamp>>> {
+/// The files of the plan as the agent knows them. What is different in a wait is news.
+#[derive(Default)]
+pub(crate) struct Seen {
+    stamps: Option<Vec<Option<Stamp>>>,
+    /// They are as they were when it started: something has changed under its hands.
+    moved: bool,
+    /// It was started to look at that.
+    again: bool,
+}
+
+impl Seen {
+    /// An agent is about to look.
+    pub(crate) fn agent_starts(&mut self, plan: &Plan) {
+        self.stamps = look(plan);
+    }
+
+    /// It has ended. What has changed meanwhile may be its own work, or news that came after it looked: it looks once more.
+    /// Never twice in a row: an agent that always touches the files would not rest.
+    pub(crate) fn agent_ended(&mut self, plan: &Plan) {
+        let now = look(plan);
+        self.moved = self.stamps != now && !self.again;
+        self.again = false;
+        if !self.moved {
+            self.stamps = now;
+        }
+    }
+
+    /// The run waits. Nothing if ralph was down before.
+    fn wait_begins(&mut self) -> Option<Vec<Option<Stamp>>> {
+        self.again = std::mem::take(&mut self.moved);
+        self.stamps.take()
+    }
+}
+
+fn look(plan: &Plan) -> Option<Vec<Option<Stamp>>> {
     let files = &plan.idle.wake.as_ref()?.files;
     Some(files.iter().map(|path| stamp(path)).collect())
 }
@@ -63,16 +96,16 @@ impl Before {
 pub(crate) struct Wake {
     /// Closing these ends the threads.
     _alive: Vec<UnixStream>,
-    slot: Arc<Slot>,
+    group: Arc<Group>,
 }
 
 impl Wake {
     /// Nothing if there is nothing to look at. Without a thread or a watch the wait ends by its time all the same.
     pub(crate) fn start(shared: &Arc<Shared>, epoch: u64, since: Timestamp) -> Option<Self> {
         let WakePlan { files, command, every } = shared.plan.idle.wake.clone()?;
-        let slot = Arc::new(Slot::working());
+        let group = Arc::new(Group::default());
         let mut alive = Vec::new();
-        let before = lock(&shared.seen).take().map_or(Before::Since(since), Before::Seen);
+        let before = lock(&shared.seen).wait_begins().map_or(Before::Since(since), Before::Seen);
         let tell = {
             let inbox = shared.inbox.clone();
             move |by| report(&inbox, Report::WakeTriggered(WakeTriggered { epoch, by }))
@@ -82,21 +115,28 @@ impl Wake {
             alive.extend(start("wake-files", move |ended| watch(files, &before, ended, tell)));
         }
         if let Some(command) = command {
-            let (shared, slot) = (Arc::clone(shared), Arc::clone(&slot));
+            let (shared, group, busy) = (Arc::clone(shared), Arc::clone(&group), group.begin());
             alive.extend(start("wake-command", move |ended| {
-                let there = ask(&shared, &slot, &command, every, ended);
-                if there {
+                if ask(&shared, &group, &command, every, ended) {
                     tell(WakeCause::Command);
                 }
+                drop(busy);
             }));
         }
-        Some(Self { _alive: alive, slot })
+        Some(Self { _alive: alive, group })
+    }
+
+    /// Returns when nothing of it is left.
+    pub(crate) fn shut_down(self) {
+        let group = Arc::clone(&self.group);
+        drop(self);
+        group.shut_down();
     }
 }
 
 impl Drop for Wake {
     fn drop(&mut self) {
-        self.slot.kill(Duration::ZERO);
+        self.group.end(Duration::ZERO);
     }
 }
 
@@ -118,7 +158,7 @@ fn watch(files: Vec<PathBuf>, before: &Before, ended: UnixStream, tell: impl Fn(
 }
 
 /// Whether the command has found work before the wait ended.
-fn ask(shared: &Shared, slot: &Slot, plan: &CommandPlan, every: Duration, mut ended: UnixStream) -> bool {
+fn ask(shared: &Shared, group: &Group, plan: &CommandPlan, every: Duration, mut ended: UnixStream) -> bool {
     if ended.set_read_timeout(Some(every)).is_err() {
         return false;
     }
@@ -128,17 +168,12 @@ fn ask(shared: &Shared, slot: &Slot, plan: &CommandPlan, every: Duration, mut en
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             _ => return false,
         }
-        let path = shared.path_variable();
-        // It may be there again the next time.
-        let Ok(spec) = task::spec(plan, &path) else { continue };
-        let spec = Spec { env: shared.environment(path), kill_leftovers: shared.plan.kill_leftovers, ..spec };
-        let ran = command::run(&shared.supervisor, &shared.lock, slot, spec, plan.timeout);
-        slot.release();
-        if slot.is_killed() {
-            return false;
-        }
-        if ran.exit_code() == Some(0) && !ran.timed_out {
-            return true;
+        let job = Job { words: &plan.words, cwd: &plan.cwd, env: Vec::new(), timeout: plan.timeout };
+        match job.run(shared, group, |_, _| {}) {
+            Ended::Exited { exit, timed_out: false } if exit.status == Status::Code(0) => return true,
+            Ended::Cancelled => return false,
+            // One that is not there may be there again the next time.
+            Ended::Exited { .. } | Ended::NotStarted { .. } => {}
         }
     }
 }

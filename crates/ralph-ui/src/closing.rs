@@ -73,6 +73,8 @@ fn reason(stopped: &RunStopped, paint: Paint) -> Vec<String> {
     };
     let key = match stopped.kind {
         StopKind::Limit if stopped.reason == IDLE => String::new(),
+        // "failed" says all that "error" does.
+        StopKind::Failed if stopped.reason == "error" => String::new(),
         StopKind::Failed | StopKind::Limit | StopKind::Blocked if stopped.reason != head => {
             format!(" ({})", clean(&stopped.reason))
         }

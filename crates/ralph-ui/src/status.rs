@@ -1,5 +1,6 @@
 //! `ralph status`: one run on one screen.
 
+use ralph_core::event::DelayReason;
 use ralph_core::state::{Phase, RunState};
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Ended, View, clean};
@@ -7,10 +8,11 @@ use serde_json::{Value, json};
 
 use crate::Style;
 use crate::closing::{next, total_words};
-use crate::format::{ago, clock_from, closeness, count, date_time, elapsed};
+use crate::format::{ago, closeness, count, date_time, elapsed};
 use crate::list::ListedState;
 use crate::paint::{Paint, Tone};
 use crate::text::{COLUMNS, columns_of, fit, wrap};
+use crate::waits;
 use crate::words::{agent_command, ended};
 
 /// Columns of a label with the space behind it.
@@ -91,9 +93,9 @@ fn state_words(view: &View, state: &RunState, now: Timestamp, alive: bool, style
             let took = elapsed(now.since(checking.started_at));
             format!("checking iteration {} with the gates, for {took}", checking.iteration)
         }
-        Phase::Waiting(waiting) => {
-            let until = clock_from(waiting.until, now, &style.zone);
-            format!("waiting until {until}, then iteration {}", state.next_iteration())
+        Phase::Waiting(_) => {
+            let words = view.wait().map(|wait| waits::counting(wait, Some(state), now, style));
+            fit(&format!("waiting: {}", words.unwrap_or_default()), COLUMNS - LABEL)
         }
         Phase::Paused => paint.paint(Tone::Notice, "paused"),
         Phase::Ready | Phase::Stopped => "between iterations".to_owned(),
@@ -106,6 +108,9 @@ fn next_commands(view: &View, state: &RunState, alive: bool) -> Vec<String> {
         (Some(stopped), _) => next(view, stopped).into_iter().map(|next| next.command).collect(),
         (None, _) if !alive => vec![format!("ralph resume {run}")],
         (None, Phase::Paused) => vec![format!("ralph unpause {run}")],
+        (None, Phase::Waiting(wait)) if wait.reason == DelayReason::Question => {
+            vec![format!("ralph say 'ANSWER' --run {run}"), format!("ralph stop {run}")]
+        }
         (None, _) => vec![format!("ralph events {run} --follow"), format!("ralph stop {run}")],
     }
 }

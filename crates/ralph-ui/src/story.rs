@@ -1,12 +1,10 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
-use std::time::Duration;
-
-use ralph_core::event::{Event, GateFinished};
+use ralph_core::event::{DelayStarted, Event, GateFinished};
 use ralph_core::guard::Asked;
 use ralph_core::record::Record;
 use ralph_core::state::RunState;
-use ralph_core::view::{Ended, GuardReading, View, clean};
+use ralph_core::view::{Ended, GuardReading, View, Wait, clean};
 
 use crate::closing;
 use crate::format::{closeness, count, limit};
@@ -15,9 +13,6 @@ use crate::text::{COLUMNS, wrap_list};
 use crate::waits;
 use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
-
-/// A shorter wait is over before its line is read.
-const WAIT_WORTH_A_LINE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Story {
     pub view: View,
@@ -139,10 +134,10 @@ impl Story {
                 let last = self.view.state().and_then(|state| state.stuck.last.as_ref());
                 last.map(|last| words::stuck::report(last, paint)).unwrap_or_default()
             }
-            Event::DelayStarted(delay) if delay.wait >= WAIT_WORTH_A_LINE => {
+            Event::DelayStarted(delay) => {
                 vec![paint.dim(&waits::line(delay, self.view.state(), record.at, &self.style))]
             }
-            Event::WakeTriggered(woken) => vec![paint.dim(&waits::woken(woken))],
+            Event::WakeTriggered(woken) => vec![paint.dim(&waits::woken(woken, self.view.state()))],
             Event::WaitSkipped {} => {
                 vec![paint.dim("going on")]
             }
@@ -182,6 +177,11 @@ impl Story {
         if let Some(state) = self.view.state() {
             let done = count(state.iterations_finished, "iteration", "iterations");
             lines.push(format!("  {} {done}, goes on with #{}", self.label("done"), state.next_iteration()));
+        }
+        // What is left of a wait is a wait too.
+        if let Some(Wait { reason, until, .. }) = self.view.wait() {
+            let rest = DelayStarted { reason, until, wait: until.since(record.at) };
+            lines.push(self.paint().dim(&waits::line(&rest, self.view.state(), record.at, &self.style)));
         }
         lines
     }

@@ -1,5 +1,7 @@
 //! Waits in words: why, how long, and until when.
 
+use std::path::Path;
+
 use ralph_core::event::{DelayReason, DelayStarted, WakeCause, WakeTriggered};
 use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
@@ -24,8 +26,8 @@ pub(crate) fn line(delay: &DelayStarted, state: Option<&RunState>, at: Timestamp
         DelayReason::Agent => format!("waiting {wait} as the agent asked, next iteration at {until}"),
         DelayReason::Question => {
             let run = state.map(|state| format!(" --run {}", clean(&state.run.0))).unwrap_or_default();
-            let why = question(state);
-            format!("{why}; waiting until {until} for an answer: ralph say 'ANSWER'{run}")
+            let why = why(state).map(|why| format!(" to: {why}")).unwrap_or_default();
+            format!("waiting until {until} for an answer (ralph say 'ANSWER'{run}){why}")
         }
     }
 }
@@ -43,15 +45,22 @@ pub(crate) fn counting(wait: Wait, state: Option<&RunState>, now: Timestamp, sty
         DelayReason::Idle => format!("idle{}: {}", streak(state), next("next look")),
         DelayReason::Review => format!("waiting for review{}: {}", streak(state), next("next look")),
         DelayReason::Blocked => format!("blocked{}: {}", streak(state), next("next look")),
-        DelayReason::Agent => format!("the agent asked for this wait: {}", next("next iteration")),
-        DelayReason::Question => format!("{}: ralph say 'ANSWER' ({left} left)", question(state)),
+        DelayReason::Agent => format!("as the agent asked: {}", next("next iteration")),
+        DelayReason::Question => {
+            let why = why(state).unwrap_or_else(|| "the agent needs a person".to_owned());
+            format!("ralph say 'ANSWER' ({left} left): {why}")
+        }
     }
 }
 
 /// `new work: inbox.md has changed`
-pub(crate) fn woken(woken: &WakeTriggered) -> String {
+pub(crate) fn woken(woken: &WakeTriggered, state: Option<&RunState>) -> String {
     match &woken.by {
-        WakeCause::File { path } => format!("new work: {} has changed", foreign(path)),
+        WakeCause::File { path } => {
+            let below = state.and_then(|state| Path::new(path).strip_prefix(&state.plan.workspace).ok());
+            let shown = below.map_or(path.into(), Path::to_string_lossy);
+            format!("new work: {} has changed", foreign(&shown))
+        }
         WakeCause::Command => "new work: the wake command says so".to_owned(),
     }
 }
@@ -63,11 +72,9 @@ fn streak(state: Option<&RunState>) -> String {
     }
 }
 
-fn question(state: Option<&RunState>) -> String {
-    match state.and_then(|state| state.idle.why.as_deref()) {
-        Some(why) => format!("the agent needs an answer: {}", foreign(why)),
-        None => "the agent needs a person".to_owned(),
-    }
+/// What the agent wants to know.
+fn why(state: Option<&RunState>) -> Option<String> {
+    state.and_then(|state| state.idle.why.as_deref()).map(foreign)
 }
 
 /// `about 96 iterations and $4.20, by waiting 3h12m for work`

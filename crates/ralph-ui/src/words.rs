@@ -239,7 +239,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::AgentSilent(e) => format!("no output for {}", duration(e.quiet)),
         Event::AgentExited(e) => exited(e),
         Event::WaitSkipped {} => "a person goes on".to_owned(),
-        Event::WakeTriggered(e) => waits::woken(e),
+        Event::WakeTriggered(e) => waits::woken(e, None),
         Event::TimerFired(timer) => match &timer.slot {
             TimerSlot::IterationTimeout => "the iteration has used its time".to_owned(),
             TimerSlot::Wait => "the wait is over".to_owned(),

@@ -54,7 +54,7 @@ pub fn work(
     check_agents(&loaded, &plan)?;
     check_commands(&loaded, &plan)?;
     warn_of_unknown_cost(&plan);
-    warn_of_hats(&loaded, &plan);
+    warn_of_findings(&loaded, &plan);
     if dry {
         return dry_run(&plan);
     }
@@ -127,11 +127,11 @@ fn warn_of_unknown_cost(plan: &Plan) {
 }
 
 /// What `ralph check` explains is only counted here.
-fn warn_of_hats(loaded: &Loaded, plan: &Plan) {
+fn warn_of_findings(loaded: &Loaded, plan: &Plan) {
     match loaded.warnings(plan).len() {
         0 => {}
-        1 => eprintln!("note: `ralph check` has a warning about the hats"),
-        n => eprintln!("note: `ralph check` has {n} warnings about the hats"),
+        1 => eprintln!("note: `ralph check` has a warning about this definition"),
+        n => eprintln!("note: `ralph check` has {n} warnings about this definition"),
     }
 }
 

@@ -151,7 +151,7 @@ pub struct EventLoop {
     /// A line that the agent prints, alone on a line, to say that the task is done. The line
     /// `<ralph>COMPLETE</ralph>` always says so.
     pub completion_promise: Option<Text>,
-    /// Kill processes that an agent leaves behind when it ends.
+    /// Kill processes that an agent, a gate or a command leaves behind when it ends.
     pub kill_leftovers: bool,
     /// With hats: the topic that is published when the run starts, with the task as its payload. Not set: `task.start`.
     pub starting_event: Option<TopicText>,

@@ -168,7 +168,8 @@ impl JsonSchema for ReactionDef {
 #[derive(Debug, Clone, Default, PartialEq, DeriveDeserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a mapping")]
 pub struct WakeDef {
-    /// Files and folders, relative to the workspace. A change of one ends the wait; it need not be there yet.
+    /// Files and folders, relative to the workspace. A change of one ends the wait, of a folder also one directly in it. It
+    /// need not be there yet.
     pub files: Vec<Text>,
     /// A command line, run as `commands` are. Exit code 0 means that there is work.
     pub run: Option<Text>,
@@ -248,6 +249,16 @@ pub fn plan(
     })
 }
 
+/// A `wake` that has little to end.
+pub fn findings(settings: &Settings, plan: &IdlePlan) -> Vec<Diagnostic> {
+    if plan.wake.is_none() || plan.wait.is_some() {
+        return Vec::new();
+    }
+    let message = "`wake` ends waits, and without `idle` an agent that has nothing to do is not waited for";
+    let found = settings.at("wake", message).help("add `idle: {}`");
+    vec![Diagnostic { is_warning: true, ..found }]
+}
+
 fn wake(
     settings: &Settings,
     definition: &Definition,
@@ -260,6 +271,10 @@ fn wake(
             Some(_) => Err(settings.at("wake.every", "`wake.every` is for `wake.run`, which is not set")),
             None => Ok(None),
         };
+    }
+    if let Some(n) = files.iter().position(|file| file.0.contains(['*', '?'])) {
+        let found = settings.at(&format!("wake.files.{n}"), "`wake.files` are paths, not patterns");
+        return Err(found.help("name the folder: a change of anything directly in it ends the wait"));
     }
     let command = run.as_ref().map(|line| {
         let words = split_words(&line.0);

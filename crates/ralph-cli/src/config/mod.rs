@@ -169,7 +169,8 @@ impl Loaded {
 
     /// What is worth a warning before anything runs.
     pub fn warnings(&self, plan: &Plan) -> Vec<Diagnostic> {
-        plan.hats.iter().flat_map(|hats| hats::findings(&self.settings, hats)).collect()
+        let hats = plan.hats.iter().flat_map(|hats| hats::findings(&self.settings, hats));
+        hats.chain(idle::findings(&self.settings, &plan.idle)).collect()
     }
 
     /// The path of the setting that names the agent: what an error about the agent should point at.

@@ -205,7 +205,10 @@ pub fn parse(map: &SourceMap, source: usize, range: std::ops::Range<usize>) -> R
             }
         };
         if let Err(problem) = outcome {
-            let mut found = Diagnostic::new(problem.title).at(map.place(problem.span));
+            let place = map.place(problem.span);
+            let help = help(&problem.title, &place.text).map(str::to_owned);
+            let mut found = Diagnostic::new(problem.title).at(place);
+            found.help.extend(help);
             if let Some(first) = problem.first {
                 found = found.note(format!("first written at {}", map.place(first).short()));
             }
@@ -214,6 +217,17 @@ pub fn parse(map: &SourceMap, source: usize, range: std::ops::Range<usize>) -> R
     }
     let empty = Node::map(Vec::new(), builder.span(0, 0));
     Ok(builder.root.unwrap_or(empty))
+}
+
+/// What is usually behind an error that YAML has its own words for.
+fn help(title: &str, line: &str) -> Option<&'static str> {
+    if line.contains("{{") {
+        Some("put a value with a placeholder in quotes: \"… {{ args.x }} …\"")
+    } else if title.contains("quoted scalar") {
+        Some("is there a quote that is not closed?")
+    } else {
+        None
+    }
 }
 
 struct Problem {

@@ -334,6 +334,13 @@ impl Live {
         kill_process_group(self.pid(), Signal::INT).expect("a live group");
     }
 
+    /// The most bytes of memory it has used so far.
+    pub fn peak_memory(&self) -> u64 {
+        let status = read(Path::new(&format!("/proc/{}/status", self.child.id())));
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+
     pub fn has_ended(&mut self) -> bool {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().expect("wait");

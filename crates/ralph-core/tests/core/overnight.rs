@@ -79,6 +79,8 @@ struct Sim {
     /// The wait that new work ends.
     waking: Option<u64>,
     free_since: Timestamp,
+    /// When the agent was last started: what comes after that is news to it.
+    looked: Timestamp,
     night: Night,
 }
 
@@ -114,8 +116,18 @@ impl Sim {
             reason: String::new(),
         };
         let (queue, waking) = (Vec::new(), None);
-        let mut sim =
-            Self { engine, header, start, now: start, queue, works, waking, free_since: start, night };
+        let mut sim = Self {
+            engine,
+            header,
+            start,
+            now: start,
+            queue,
+            works,
+            waking,
+            free_since: start,
+            looked: start,
+            night,
+        };
         sim.take(first);
         sim
     }
@@ -153,7 +165,7 @@ impl Sim {
                     self.waking = Some(epoch);
                     // A file that changes is seen within a second.
                     let news =
-                        self.works.iter().filter(|(at, _, begun)| begun.is_none() && *at > self.free_since);
+                        self.works.iter().filter(|(at, _, begun)| begun.is_none() && *at > self.looked);
                     if let Some((at, ..)) = news.min_by_key(|(at, ..)| *at) {
                         let seen = (*at).max(self.now).plus(Duration::from_millis(500));
                         let by = WakeCause::File { path: "/w/INBOX.md".to_owned() };
@@ -180,6 +192,7 @@ impl Sim {
     /// The agent does the oldest piece of work there is, or sees that there is none.
     fn launch(&mut self, spawn: &SpawnAgent) {
         let now = self.now;
+        self.looked = now;
         let mut exited = AgentExited::new(spawn.iteration, spawn.attempt, Exit::Code(0));
         let piece = self.works.iter_mut().filter(|(at, _, begun)| *at <= now && begun.is_none());
         match piece.min_by_key(|(at, ..)| *at) {

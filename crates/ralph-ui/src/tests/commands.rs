@@ -6,7 +6,7 @@ use crate::{Style, event_line, explain, list, status};
 use ralph_core::event::{Exit, TimerSlot};
 use ralph_core::ids::RunId;
 use ralph_core::input::Command;
-use ralph_core::plan::{Limits, Plan};
+use ralph_core::plan::{IdlePlan, Limits, Plan, Reaction};
 use unicode_width::UnicodeWidthStr;
 
 fn explained(script: &Script, alive: bool) -> String {
@@ -170,10 +170,15 @@ fn status_in_every_other_state() {
     };
     let mut script = Script::start(plan());
     script.fails(1, 1);
-    assert_eq!(state(&script, true), "state      waiting until 10:00:02, then iteration 2");
+    assert_eq!(state(&script, true), "state      waiting: next try in 0s, at 10:00:02, after a failure");
     assert_eq!(state(&script, false), "state      crashed, last seen 1m30s ago");
     script.input(Command::PauseRun);
     assert_eq!(state(&script, true), "state      paused");
+    let asks = IdlePlan { on_blocked: Reaction::Ask, ..IdlePlan::default() };
+    let mut script = Script::start(Plan { idle: asks, ..plan() });
+    script.ends(4, |exited| exited.blocked = Some("which database, and why? ".repeat(9)));
+    let asking = "state      waiting: ralph say 'ANSWER' (23h58m left): which database, and why?…";
+    assert_eq!(state(&script, true), asking);
     assert_eq!(
         state(&failing(), false),
         "state      stopped: consecutive_failures: 2 iterations in a row failed"

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::script::*;
-use crate::{LiveScreen, Screen, ScreenOptions, Verbosity};
+use crate::{LiveScreen, PlainScreen, Screen, ScreenOptions, Verbosity};
 use ralph_core::event::{TimerSlot, WakeCause, WakeTriggered};
 use ralph_core::input::{Command, Report};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{Backoff, IdlePlan, Plan, Reaction, WaitPlan};
+use ralph_core::plan::{Backoff, IdlePlan, Limits, Plan, Reaction, WaitPlan};
 use ralph_core::state::Phase;
 
 fn idle_plan(max: Option<u64>) -> Plan {
@@ -36,12 +36,39 @@ fn an_idle_run_on_a_pipe() {
         Phase::Waiting(waiting) => waiting.epoch,
         other => panic!("{other:?}"),
     };
-    let by = WakeCause::File { path: "/srv/anna/pm/INBOX.md".to_owned() };
+    let by = WakeCause::File { path: "/srv/anna/shop/pm/INBOX.md".to_owned() };
     script.input(Report::WakeTriggered(WakeTriggered { epoch, by }));
     script.idles(AgentState::WaitingForReview).pass(1).input(Command::SkipWait);
     script.idles(AgentState::Idle).pass(30).fire(TimerSlot::Wait).idles(AgentState::Idle);
     script.pass(60).fire(TimerSlot::Wait).idles(AgentState::Idle);
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal));
+}
+
+#[test]
+fn an_idle_iteration_does_not_catch_the_eye() {
+    let mut script = Script::start(idle_plan(None));
+    script.works(41, 2, 0.12).idles(AgentState::Idle);
+    let shared = Shared::default();
+    let mut screen = PlainScreen::new(Box::new(shared.clone()), options(true, Verbosity::Normal));
+    script.records.iter().for_each(|record| screen.event(record));
+    let text = shared.text();
+    let line = |what: &str| text.lines().find(|line| line.contains(what)).unwrap_or_default().to_owned();
+    assert!(line("#2").starts_with("\u{1b}[2m◇ #2 idle 4s, $0.02\u{1b}[0m"), "{text:?}");
+    assert!(line("waiting 30s").starts_with("\u{1b}[2m"), "{text:?}");
+    assert!(line("#1").starts_with("#1 \u{1b}["), "{text:?}");
+}
+
+#[test]
+fn a_resumed_run_says_what_is_left_of_its_wait() {
+    let mut script = Script::start(idle_plan(None));
+    script.idles(AgentState::Idle).pass(20).resumes(Limits::default());
+    let text = plain(&script.records, Verbosity::Normal);
+    assert!(
+        text.contains(
+            "\n  done    1 iteration, goes on with #2\nwaiting 10s while there is nothing to do, next look at 10:00:34\n"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -53,8 +80,7 @@ fn a_question_says_how_to_answer_it() {
     let line = text.lines().find(|line| line.contains("which database?")).unwrap();
     assert_eq!(
         line,
-        "the agent needs an answer: which database?; waiting until 2026-01-19 10:00:04 for an answer: \
-         ralph say 'ANSWER' --run 0119a4c2"
+        "waiting until 2026-01-19 10:00:04 for an answer (ralph say 'ANSWER' --run 0119a4c2) to: which database?"
     );
 }
 

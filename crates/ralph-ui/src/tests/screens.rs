@@ -114,7 +114,7 @@ fn a_single_pass_speaks_of_no_limits() {
 }
 
 #[test]
-fn short_waits_have_no_line_and_long_ones_a_date() {
+fn every_wait_has_a_line_and_a_long_one_a_date() {
     let with_delay = |millis| {
         let mut plan = plan();
         plan.pace.delay = std::time::Duration::from_millis(millis);
@@ -122,7 +122,7 @@ fn short_waits_have_no_line_and_long_ones_a_date() {
         script.works(5, 0, 0.0);
         plain(&script.records, Verbosity::Normal)
     };
-    assert!(!with_delay(999).contains("waiting"));
+    assert!(with_delay(200).contains("waiting 200ms between iterations, next one at 10:00:05\n"));
     assert!(with_delay(1000).contains("waiting 1s between iterations, next one at 10:00:06\n"));
     assert!(
         with_delay(86_400_000).contains("waiting 1d between iterations, next one at 2026-01-19 10:00:05\n")

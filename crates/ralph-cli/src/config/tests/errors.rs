@@ -152,6 +152,15 @@ fn ralph_md() {
     };
     snapshot!(report(&[
         ("invalid YAML", md("---\nagent: [a\n---\nDo it")),
+        ("quote that is not closed", md("---\nagent: \"./x\ncredit: no\n---\nDo it")),
+        (
+            "placeholder without quotes",
+            md("---\nagent: a\ncommands: [{name: c, run: ls {{ args.x }}}]\n---\n")
+        ),
+        (
+            "placeholder that is all",
+            md("---\nagent: a\ncommands:\n  - name: c\n    run: {{ args.x }}\n---\n")
+        ),
         ("not a mapping", md("---\njust words\n---\nDo it")),
         ("invalid UTF-8 in the settings", bytes(b"---\nagent: \xff\n---\nDo it")),
         ("invalid UTF-8 in the body", bytes(b"---\nagent: a\n---\nDo \xc3\x28 it")),

@@ -43,6 +43,24 @@ fn every_misspelled_key_gets_the_right_suggestion() {
     assert!(tried > 100, "{tried} is too few: are the keys still read from the schema?");
 }
 
+/// One schema for both kinds of file.
+#[test]
+fn every_key_may_stand_in_a_ralph_md() {
+    for path in paths() {
+        let settings = nested(&path.replace('*', "a"));
+        let loaded = md(&format!("---\n{settings}---\nDo it")).load();
+        let text = loaded.map(|_| String::new()).unwrap_or_else(|error| error.to_string());
+        assert!(!text.contains("unknown key"), "{path}: {text}");
+    }
+    let settings = "event_loop: {max_iterations: 7, delay: 1s}\ngates: [{name: t, run: make}]\nidle: {}\n\
+        memory: {enabled: true}\nhats: {a: {triggers: [task.start], publishes: [x.done]}}\nstop: {max_rejected_completions: 3}\n";
+    let same = md(&format!("---\nagent: ./a\n{settings}---\nDo it")).ok().definition;
+    assert_eq!(
+        same,
+        Definition { prompt: None, ..yml(&format!("agent: ./a\n{settings}prompt: Do it\n")).ok().definition }
+    );
+}
+
 #[test]
 fn every_key_is_explained_and_closed_to_others() {
     fn check(path: &str, schema: &Json) {

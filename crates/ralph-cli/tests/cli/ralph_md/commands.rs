@@ -58,6 +58,9 @@ fn case_24_a_timeout_shows_what_there_was_and_the_run_goes_on() {
     assert!(prompt.contains("`slow` timed out after 300ms") && prompt.contains("incomplete"), "{prompt}");
     let events = ralph.world.events();
     assert_eq!(events.fields("command.finished", "timed_out"), [json!(true), Value::Null]);
+    let timeouts = events.0[0]["plan"]["commands"].as_array().expect("commands");
+    let timeouts: Vec<&Value> = timeouts.iter().map(|command| &command["timeout_ms"]).collect();
+    assert_eq!(timeouts, [&json!(300), &json!(60_000)], "a minute, unless it says otherwise");
     let duration = events.last("iteration.finished")["duration_ms"].as_u64();
     assert!(duration >= Some(300), "commands are work: {duration:?}");
 }

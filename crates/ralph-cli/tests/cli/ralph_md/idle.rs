@@ -18,6 +18,8 @@ fn case_44_an_agent_that_is_always_idle_is_waited_for_and_then_given_up() {
     assert!(done.stdout.contains("Stopped (idle): idle for 1s100ms"), "{}", done.stdout);
     assert!(done.stdout.contains("◇ #1 idle "), "{}", done.stdout);
     assert!(done.stdout.contains("saved   about "), "{}", done.stdout);
+    let waits = done.stdout.lines().filter(|line| line.starts_with("waiting "));
+    assert_eq!(waits.count(), 3, "a line for each wait: {}", done.stdout);
     ralph.world.verify();
 }
 
@@ -63,6 +65,8 @@ fn case_47_what_the_settings_mean() {
     let plan = &events.0[0]["plan"]["idle"]["wait"];
     let backoff = json!({"initial_ms": 30_000, "factor": 2.0, "max_ms": 300_000});
     assert_eq!(*plan, json!({"backoff": backoff}));
+    let until = events.last("delay.started")["until"].as_str().expect("a time");
+    assert!(until > events.last("delay.started")["at"].as_str().expect("a time"));
     ralph.world.ralph(["stop"]).expect(0);
     live.wait().expect(130);
     assert_eq!(ralph.world.events().last("delay.ended")["early"], true);
@@ -73,11 +77,7 @@ fn wrong_settings_are_errors_at_their_place() {
     let ralph = Ralph::of(IDLE);
     for (settings, what) in [
         ("idle: {dealy: 5}", "did you mean `delay`?"),
-        ("idle: {delay: 0}", "more than 0"),
-        ("idle: {delay: -1s}", "negative"),
-        ("idle: {max: .inf}", "finite"),
-        ("idle: {backoff: 0}", "at least 1"),
-        ("idle: {backoff: .nan}", "at least 1"),
+        ("on_state: {blocked: {dely: 5}}", "did you mean `delay`?"),
         ("idle: {delay: 9m, max_delay: 1m}", "longer than"),
         ("idle: 30s", "expected a mapping"),
         ("idle: [1]", "expected a mapping"),
@@ -86,10 +86,48 @@ fn wrong_settings_are_errors_at_their_place() {
         ("on_state: {blocked: {do: stop, delay: 5}}", "only `do: wait`"),
         ("wake: {file: [a]}", "did you mean `files`?"),
         ("wake: {every: 5}", "`wake.run`"),
+        ("wake: {files: [inbox, 'new/*.md']}", "name the folder"),
         ("wake: {run: no-such-program}", "was not found"),
     ] {
         ralph.write(settings, "x").refuses(&[], &[what, "RALPH.md:4:"]);
     }
+    for (value, what) in [
+        ("0", "more than 0"),
+        ("0s", "more than 0"),
+        ("-1", "negative"),
+        ("-1s", "negative"),
+        (".inf", "finite"),
+        ("-.inf", "finite"),
+        (".nan", "finite"),
+        ("soon", "not a duration"),
+        ("true", "expected a duration"),
+        ("[5]", "expected a duration"),
+    ] {
+        for key in ["idle.delay", "idle.max_delay", "idle.max", "wake.every", "on_state.blocked.max"] {
+            let (first, last) = key.rsplit_once('.').expect("a section");
+            let section = first.replace('.', ": {") + ": {";
+            let close = "}".repeat(key.matches('.').count());
+            let settings = format!("{section}{last}: {value}{close}");
+            ralph.write(&settings, "x").refuses(&[], &[what, "RALPH.md:4:", key]);
+        }
+    }
+    for value in ["0", "-2", "0.5", ".inf", ".nan"] {
+        let settings = format!("idle:\n  delay: 1s\n  backoff: {value}");
+        ralph.write(&settings, "x").refuses(&[], &["at least 1", "RALPH.md:6:12", "idle.backoff"]);
+    }
+}
+
+#[test]
+fn a_wake_that_has_nothing_to_end_is_worth_a_warning() {
+    let ralph = Ralph::of(IDLE);
+    let done = ralph.write("wake: {files: [inbox]}", "x").world.ralph(["check", "r"]).expect(0);
+    for part in ["warning: `wake`", "r/RALPH.md:4:7", "add `idle: {}`"] {
+        assert!(done.stderr.contains(part), "{}", done.stderr);
+    }
+    let done = ralph.write("wake: {files: [inbox]}\nidle: {}", "x").world.ralph(["check", "r"]).expect(0);
+    assert_eq!(done.stderr, "");
+    let plan = ralph.write("wake: {run: 'true'}\nidle: {}", "x").run(&["--dry-run"]).expect(0).stdout;
+    assert!(plan.contains("\"every_ms\": 10000"), "asked every ten seconds: {plan}");
 }
 
 #[test]
@@ -175,7 +213,7 @@ fn agents_that_need_a_person_wait_stop_or_ask() {
     let ralph = Ralph::of("save-prompt prompt-%i.txt\non 1: say <ralph>BLOCKED: which one?</ralph>");
     let live = ralph.write("on_state: {blocked: ask}", "x").start(&["-n", "2"]);
     ralph.world.wait_for("delay.started", 1);
-    wait_until("that it asks", || live.stdout().contains("which one?; waiting until"));
+    wait_until("that it asks", || live.stdout().contains(") to: which one?\n"));
     ralph.world.ralph(["say", "the small one"]).expect(0);
     live.wait().expect(3);
     assert!(ralph.world.read("prompt-2.txt").contains("the small one"));
@@ -193,4 +231,20 @@ fn an_agent_may_choose_the_next_wait() {
     let events = ralph.world.events();
     assert_eq!(events.fields("delay.started", "wait_ms"), [json!(30), json!(50)]);
     assert_eq!(events.fields("delay.started", "reason"), ["agent", "agent"]);
+}
+
+#[test]
+fn what_changes_while_the_agent_looks_is_looked_at_once_more() {
+    // It touches the file in every iteration.
+    let ralph = Ralph::of("sh echo x >> inbox\nsay <!-- ralph:state idle -->");
+    let settings = "idle: {delay: 1h, max_delay: 1h}\nwake: {files: [inbox]}";
+    let live = ralph.write(settings, "x").start(&["-n", "4"]);
+    ralph.world.wait_for("delay.started", 2);
+    ralph.world.ralph(["say", "go on"]).expect(0);
+    live.wait().expect(3);
+    let kinds = ralph.world.events();
+    let ends = ["wake.triggered", "guidance.added", "iteration.idle"];
+    let kinds: Vec<&str> = kinds.kinds().into_iter().filter(|kind| ends.contains(kind)).collect();
+    let [woken, said, idle] = ends;
+    assert_eq!(kinds, [idle, woken, idle, said, idle, woken, idle], "never twice in a row");
 }

@@ -47,8 +47,14 @@ fn case_35_a_delay_stands_between_iterations() {
         ["-t", "0"],
         ["-t", "-1"],
         ["-t", "inf"],
+        ["-t", "nan"],
     ] {
         ralph.refuses(&bad, &["error"]);
+    }
+    for key in ["delay", "iteration_timeout"] {
+        for value in ["-1", ".inf", "-.inf", ".nan"] {
+            ralph.write(&format!("event_loop: {{{key}: {value}}}"), "x").refuses(&[], &[key, "RALPH.md:4:"]);
+        }
     }
 }
 

@@ -26,7 +26,16 @@ fn case_38_an_agent_that_takes_too_long_has_failed() {
 #[test]
 fn case_39_every_iteration_has_a_log() {
     let ralph = Ralph::of("say out %i\nerr err %i");
-    ralph.write("", "x").run(&["-n", "2", "--log-dir", "logs/deep"]).expect(3);
+    let mut far_east = ralph.write("", "x").world.command(RALPH);
+    far_east.args(["run", "r", "-n", "2", "--log-dir", "logs/deep"]).env("TZ", "Etc/GMT-14");
+    ralph.world.spawn(far_east).wait().expect(3);
+    let events = ralph.world.events();
+    // `2026-01-18T10:00:00.123Z` as the name of a log has it.
+    let utc = |kind: &str, n: usize| {
+        let at =
+            events.of(kind)[n - 1]["at"].as_str().expect("a time").replace(['-', ':'], "").replace('T', "-");
+        at.split('.').next().expect("a time").to_owned()
+    };
     let mut names: Vec<String> = std::fs::read_dir(ralph.world.work("logs/deep"))
         .expect("the folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
@@ -37,6 +46,8 @@ fn case_39_every_iteration_has_a_log() {
         let shape: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
         assert_eq!(shape, "000_00000000-000000.log");
         assert!(name.starts_with(&format!("00{number}_")));
+        let (at, begin, end) = (&name[4..19], utc("iteration.started", number), utc("agent.exited", number));
+        assert!(*begin <= *at && *at <= *end, "{at} is not between {begin} and {end}");
         let text = ralph.world.read(&format!("logs/deep/{name}"));
         assert!(
             text.contains(&format!("out {number}\n")) && text.contains(&format!("err {number}\n")),
@@ -48,7 +59,9 @@ fn case_39_every_iteration_has_a_log() {
 #[test]
 fn case_40_the_log_has_everything_to_the_last_byte() {
     const SIZE: u64 = 100_000_000;
-    let ralph = Ralph::of(&format!("say begin\nwait-for seen\nflood {SIZE} lines\nsh printf 'the end'"));
+    let ralph = Ralph::of(&format!(
+        "say begin\nwait-for seen\nflood {SIZE} lines\nwrite flooded x\nwait-for measured\nsh printf 'the end'"
+    ));
     let live = ralph.write("", "x").start(&["-n", "1", "-l", "logs"]);
     let log = || {
         let mut entries = std::fs::read_dir(ralph.world.work("logs")).ok()?;
@@ -56,6 +69,9 @@ fn case_40_the_log_has_everything_to_the_last_byte() {
     };
     wait_until("the log while it grows", || log().is_some_and(|log| read(&log) == "begin\n"));
     ralph.world.write("seen", "");
+    ralph.world.wait_for_file("flooded");
+    assert!(live.peak_memory() < SIZE / 2, "{} bytes for it", live.peak_memory());
+    ralph.world.write("measured", "");
     live.wait().expect(3);
     let log = log().expect("a log");
     assert_eq!(log.metadata().expect("the log").len(), SIZE + 6 + 7);

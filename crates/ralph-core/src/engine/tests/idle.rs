@@ -31,6 +31,146 @@ impl Run {
     }
 }
 
+/// A plan whose waits are given in milliseconds.
+fn waits(delay: u64, max_delay: u64, max: Option<u64>) -> Plan {
+    let ms = Duration::from_millis;
+    let backoff = Backoff { initial: ms(delay), factor: 2.0, max: ms(max_delay) };
+    let wait = Some(WaitPlan { backoff, max: max.map(ms) });
+    Plan { idle: IdlePlan { wait, ..IdlePlan::default() }, ..slow_plan() }
+}
+
+impl Run {
+    fn works(&mut self) -> Vec<&'static str> {
+        self.later(1).exit(Exit::Code(0))
+    }
+
+    /// Lets the wait come to its end; how long it was.
+    fn sleeps(&mut self) -> Duration {
+        let (_, wait, epoch) = self.waiting();
+        self.now = self.now.plus(wait);
+        self.send(Report::TimerFired(TimerId { slot: TimerSlot::Wait, epoch }));
+        wait
+    }
+
+    /// What every wait so far was for, and whether each has its end before the next begins.
+    fn framed(&self) -> Vec<(DelayReason, Option<bool>)> {
+        let mut waits = Vec::new();
+        for record in &self.journal {
+            match &record.event {
+                Event::DelayStarted(delay) => waits.push((delay.reason, None)),
+                Event::DelayEnded { early } => {
+                    let last = waits.last_mut().filter(|(_, end)| end.is_none());
+                    last.expect("a wait that goes on").1 = Some(*early);
+                }
+                _ => {}
+            }
+        }
+        waits
+    }
+}
+
+#[test]
+fn case_35_a_delay_stands_between_iterations_and_not_behind_the_last() {
+    let mut plan = slow_plan();
+    plan.limits.max_iterations = Some(3);
+    let mut run = Run::new(plan);
+    for _ in 0..2 {
+        run.works();
+        assert_eq!((run.waiting().0, run.sleeps()), (DelayReason::Delay, secs(600)));
+    }
+    assert_eq!(run.works()[1..], ["iteration.finished", "run.stopped"]);
+    assert_eq!(run.framed(), [(DelayReason::Delay, Some(false)); 2]);
+}
+
+#[test]
+fn case_44_waits_grow_to_their_longest_and_the_run_stops_before_one_too_many() {
+    let mut run = Run::new(waits(200, 500, Some(1200)));
+    for wait in [200, 400, 500] {
+        assert_eq!(run.idles()[1..], ["iteration.idle", "iteration.finished", "delay.started"]);
+        assert_eq!((run.waiting().0, run.sleeps()), (DelayReason::Idle, Duration::from_millis(wait)));
+    }
+    assert_eq!(run.idles()[1..], ["iteration.idle", "iteration.finished", "run.stopped"]);
+    assert_eq!(run.stop_reason(), Some(("max_idle", 3)));
+    assert_eq!(run.framed(), [(DelayReason::Idle, Some(false)); 3]);
+
+    let mut run = Run::new(waits(200, 500, Some(600)));
+    run.idles();
+    run.sleeps();
+    assert_eq!(run.idles().last(), Some(&"delay.started"), "up to the limit is not past it");
+    run.sleeps();
+    assert_eq!(run.idles().last(), Some(&"run.stopped"));
+}
+
+#[test]
+fn case_45_any_iteration_that_is_not_idle_starts_streak_and_time_again() {
+    let mut run = Run::new(waits(200, 500, Some(700)));
+    for round in 0..10 {
+        run.idles();
+        assert_eq!(run.sleeps(), Duration::from_millis(200));
+        run.idles();
+        assert_eq!(run.sleeps(), Duration::from_millis(400));
+        match round % 3 {
+            0 => drop(run.works()),
+            1 => drop(run.later(1).exit(Exit::Code(1))),
+            _ => {
+                let exited = run.later(1).exited(Exit::Code(0));
+                let state = Some(AgentState::WaitingForReview);
+                run.send(Report::AgentExited(Box::new(AgentExited { state, ..exited })));
+            }
+        }
+        assert_eq!((run.engine.state().idle.waited, run.stop_reason()), (Duration::ZERO, None));
+        run.sleeps();
+    }
+}
+
+#[test]
+fn case_46_an_agent_that_failed_or_ran_out_of_time_is_not_idle() {
+    let mut plan = waits(200, 500, None);
+    plan.limits.iteration_timeout = Some(secs(60));
+    let mut run = Run::new(plan);
+    let idle = |run: &Run, exit| AgentExited { state: Some(AgentState::Idle), ..run.exited(exit) };
+    let failed = idle(run.later(1), Exit::Code(1));
+    assert_eq!(run.send(Report::AgentExited(Box::new(failed)))[1..], ["iteration.finished", "delay.started"]);
+    run.sleeps();
+    let (timer, _) = run.timer(TimerSlot::IterationTimeout);
+    run.later(60).send(Report::TimerFired(timer));
+    let timed_out = idle(&run, Exit::Signal(15));
+    run.send(Report::AgentExited(Box::new(timed_out)));
+    assert_eq!(run.names()[1..], ["iteration.finished", "delay.started"]);
+    assert_eq!((run.engine.state().idle.state, run.engine.state().idle.streak), (None, 0));
+}
+
+#[test]
+fn case_47_without_settings_an_idle_iteration_is_only_told() {
+    let mut run = Run::new(plan());
+    assert_eq!(run.idles()[1..], ["iteration.idle", "iteration.finished", "iteration.started"]);
+    let mut run = Run::new(slow_plan());
+    run.idles();
+    assert_eq!(run.waiting().0, DelayReason::Delay, "the pace of the loop stays");
+}
+
+#[test]
+fn a_person_ends_any_wait_but_that_for_a_limit() {
+    for reason in [DelayReason::Delay, DelayReason::Idle] {
+        let ended = |run: &mut Run, command: Command| {
+            match reason {
+                DelayReason::Idle => run.idles(),
+                _ => run.works(),
+            };
+            assert_eq!(run.waiting().0, reason);
+            run.send(command)
+        };
+        let mut run = Run::new(waits(30_000, 60_000, None));
+        assert_eq!(ended(&mut run, say("go on"))[..2], ["guidance.added", "delay.ended"]);
+        assert_eq!(ended(&mut run, Command::SkipWait)[..2], ["wait.skipped", "delay.ended"]);
+        assert_eq!(
+            ended(&mut run, stop(StopHow::AfterIteration)),
+            ["stop.requested", "delay.ended", "run.stopped"]
+        );
+        assert_eq!(run.framed(), [(reason, Some(true)); 3]);
+    }
+}
+
 #[test]
 fn work_that_was_seen_in_an_earlier_wait_does_not_end_this_one() {
     let mut run = Run::new(idle_plan(None));

@@ -44,7 +44,7 @@ impl Run {
         }
     }
 
-    fn works(&mut self, n: usize) {
+    fn brings(&mut self, n: usize) {
         self.says(WORK[n]);
     }
 
@@ -76,7 +76,7 @@ impl Run {
 #[test]
 fn the_third_time_is_told_and_if_that_does_not_help_the_run_stops() {
     let mut run = Run::new(stuck_plan(|_| {}));
-    run.works(0);
+    run.brings(0);
     run.says(ERROR);
     assert!(run.says(ERROR).contains(&"loop.suspected"), "the outputs are alike");
     assert!(!run.told());
@@ -101,7 +101,7 @@ fn the_third_time_is_told_and_if_that_does_not_help_the_run_stops() {
 #[test]
 fn without_alike_lines_the_reason_is_the_loop_itself() {
     let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.works(0);
+    run.brings(0);
     for lead in ["Let me look at this again.", "Hm.", "I will run the check once more.", "One more time."] {
         if run.stop_reason().is_none() {
             run.says(&format!("{lead}\n{ERROR}"));
@@ -114,12 +114,12 @@ fn without_alike_lines_the_reason_is_the_loop_itself() {
 #[test]
 fn a_run_that_gets_out_of_its_circle_has_its_redirects_back() {
     let mut run = Run::new(stuck_plan(|_| {}));
-    run.works(0);
+    run.brings(0);
     (0..3).for_each(|_| drop(run.says(ERROR)));
     assert_eq!(run.engine.state().stuck.alarms, 1);
-    (1..3).for_each(|n| run.works(n));
+    (1..3).for_each(|n| run.brings(n));
     assert_eq!(run.engine.state().stuck.alarms, 1, "two steps are not a recovery");
-    run.works(3);
+    run.brings(3);
     assert_eq!(run.engine.state().stuck.alarms, 0);
     let other = "ERROR in web/cache.ts: stale_tenant is not a function\nexit status 2\n";
     (0..3).for_each(|_| drop(run.says(other)));
@@ -131,7 +131,7 @@ fn a_run_that_gets_out_of_its_circle_has_its_redirects_back() {
 #[test]
 fn what_others_are_in_charge_of_is_no_evidence() {
     let mut run = Run::new(stuck_plan(|_| {}));
-    run.works(0);
+    run.brings(0);
     for _ in 0..4 {
         let failed = AgentExited { exit: Exit::Code(1), ..run.said(ERROR) };
         run.send(Report::AgentExited(Box::new(failed)));
@@ -160,7 +160,7 @@ impl Run {
 fn each_action_does_what_it_says() {
     let circle = |action| {
         let mut run = Run::new(stuck_plan(|stuck| stuck.action = action));
-        run.works(0);
+        run.brings(0);
         (0..3).for_each(|_| drop(run.says(ERROR)));
         run
     };
@@ -221,7 +221,7 @@ fn circles_of_two_are_found_and_patience_waits_longer() {
         let mut run = Run::new(stuck_plan(|stuck| {
             (stuck.action, stuck.patience) = (StuckAction::Stop, patience);
         }));
-        run.works(0);
+        run.brings(0);
         let mut said = 0;
         while run.stop_reason().is_none() && said < 40 {
             run.says(if said % 2 == 0 { here } else { there });
@@ -237,7 +237,7 @@ fn circles_of_two_are_found_and_patience_waits_longer() {
 #[test]
 fn a_person_who_resumes_or_speaks_gives_the_run_a_fresh_start() {
     let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.works(0);
+    run.brings(0);
     (0..3).for_each(|_| drop(run.says(ERROR)));
     assert!(run.stop_reason().is_some());
     run.resume();
@@ -293,7 +293,7 @@ fn a_resumed_run_sees_the_same_evidence_as_an_uninterrupted_one() {
 #[test]
 fn a_stop_whose_record_was_lost_is_decided_again() {
     let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.works(0);
+    run.brings(0);
     (0..3).for_each(|_| drop(run.says(ERROR)));
     let records = run.journal.len();
     assert_eq!(run.journal[records - 1].event.name(), "run.stopped");
@@ -331,7 +331,7 @@ fn a_hat_that_wants_to_know_gets_the_report_before_anything_else_is_done() {
     hats.starting_event = "work.start".parse().unwrap();
     let plan = Plan { hats: Some(Box::new(hats)), ..stuck_plan(|stuck| stuck.action = StuckAction::Stop) };
     let mut run = Run::new(plan);
-    run.works(0);
+    run.brings(0);
     (0..3).for_each(|_| drop(run.says(ERROR)));
     assert_eq!(run.detected()[0].action, LoopAnswer::HandOff);
     let published = run.journal.iter().rev().find_map(|record| match &record.event {
