@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ralph_agents::signal::{AgentSignal, ToolKind, ToolStatus};
 use ralph_core::detector::{Ignore, Sketch, Sketcher, ToolUse};
 
+use crate::kept::Kept;
 use crate::process::Stream;
 
 /// Calls that are remembered until they end.
@@ -14,8 +15,8 @@ const MAX_TOLD: usize = 4000;
 
 pub(crate) struct Drawing {
     sketcher: Sketcher,
-    /// Where the last piece of plain text came from.
-    last: Option<Stream>,
+    /// What a plain agent prints beside its words. It comes behind them: in what order two streams arrive is chance.
+    beside: Kept,
     /// Calls whose end has not come yet.
     open: VecDeque<Call>,
 }
@@ -30,7 +31,8 @@ struct Call {
 
 impl Drawing {
     pub(crate) fn new(ignore: &[String]) -> Self {
-        Self { sketcher: Sketcher::ignoring(Ignore::new(ignore)), last: None, open: VecDeque::new() }
+        let sketcher = Sketcher::ignoring(Ignore::new(ignore));
+        Self { sketcher, beside: Kept::default(), open: VecDeque::new() }
     }
 
     /// The same for an agent whose stream names its tools.
@@ -41,11 +43,10 @@ impl Drawing {
 
     /// What a plain agent prints, on both streams: an error is often told on the other one.
     pub(crate) fn text(&mut self, stream: Stream, bytes: &[u8]) {
-        if self.last.is_some_and(|last| last != stream) {
-            self.sketcher.break_line();
+        match stream {
+            Stream::Stdout => self.sketcher.push(bytes),
+            Stream::Stderr => self.beside.push(bytes),
         }
-        self.last = Some(stream);
-        self.sketcher.push(bytes);
     }
 
     /// What an agent says, as a whole message.
@@ -85,6 +86,10 @@ impl Drawing {
     pub(crate) fn finish(mut self) -> Box<Sketch> {
         for call in std::mem::take(&mut self.open) {
             self.ended(&call, None, None, "");
+        }
+        if self.beside.total > 0 {
+            self.sketcher.break_line();
+            self.sketcher.push(self.beside.text().as_bytes());
         }
         Box::new(self.sketcher.finish())
     }
@@ -143,11 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn two_streams_do_not_run_into_one_line() {
-        let mut drawing = Drawing::new(&["noise".to_owned()]);
-        drawing.text(Stream::Stdout, b"half a line");
-        drawing.text(Stream::Stderr, b"an error\n");
-        drawing.text(Stream::Stdout, b"noise and more\n");
-        assert_eq!(drawing.finish().shown, ["half a line", "an error", "and more"]);
+    fn the_picture_does_not_depend_on_how_two_streams_arrive() {
+        let (out, err) = ((Stream::Stdout, "first words\n"), (Stream::Stderr, "an error\n"));
+        let (more, end) = ((Stream::Stdout, "noise and more\nthen half"), (Stream::Stderr, "and another"));
+        let draw = |pieces: [(Stream, &str); 4]| {
+            let mut drawing = Drawing::new(&["noise".to_owned()]);
+            pieces.iter().for_each(|(stream, text)| drawing.text(*stream, text.as_bytes()));
+            drawing.finish()
+        };
+        let sketch = draw([out, err, more, end]);
+        assert_eq!(sketch, draw([err, out, end, more]));
+        assert_eq!(sketch.shown, ["first words", "and more", "then half"]);
+        assert_eq!(sketch.error.as_deref(), Some("an error"));
     }
 }

@@ -4,4 +4,5 @@ mod commands;
 mod idle;
 mod screens;
 mod script;
+mod stuck;
 mod threads;

@@ -22,5 +22,6 @@ mod run;
 mod show;
 mod signals;
 mod stop;
+mod stuck;
 mod terminal;
 mod workspace;

@@ -95,6 +95,9 @@ fn circles(stuck: &LoopDetected) -> String {
     for one in &stuck.iterations {
         text.push_str(&format!("- Iteration {}: {}\n", one.iteration, inline(&one.line, 160)));
     }
+    for line in &stuck.repeated {
+        text.push_str(&format!("- Repeated: {}\n", inline(line, 200)));
+    }
     for same in &stuck.unchanged {
         text.push_str(&format!("- Not changing: {}\n", inline(same, 200)));
     }

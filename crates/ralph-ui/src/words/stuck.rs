@@ -37,7 +37,7 @@ fn answer(detected: &LoopDetected) -> String {
     }
 }
 
-/// The whole report.
+/// The whole report. What can be done about a run that stops is said at its end.
 pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
     let head = format!("going in circles: {} ({})", foreign(&detected.pattern), clean(&detected.detector));
     let mut lines = paragraph(&head, COLUMNS, MOST);
@@ -54,7 +54,7 @@ pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
         ),
         ("unchanged", unchanged(detected)),
         ("now", vec![answer(detected)]),
-        ("you can", options(detected)),
+        ("you can", if detected.action == LoopAnswer::Stop { Vec::new() } else { options(detected) }),
     ];
     for (label, texts) in rows {
         let labels = std::iter::once(label).chain(std::iter::repeat(""));

@@ -1,0 +1,198 @@
+//! Runs that go in circles, with real agents' processes.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::harness::*;
+
+/// Says what it did first, and from then on the same error.
+const CIRCLE: &str = "read-stdin
+on 1: say Moved load_ledger into src/ledger.rs and wrote tests/ledger.rs for it.
+on 2+: say $ make check
+on 2+: err src/orbit.c:14: error: 'tally_orbit' undeclared
+on 2+: say make: *** Error 1";
+
+#[test]
+fn an_agent_that_goes_in_circles_is_told_so_and_then_stopped() {
+    let world = World::new();
+    let done = world.run(&format!("save-prompt ../prompt-%i.md\n{CIRCLE}"), &[]).expect(1);
+    let events = world.events();
+    assert_eq!(world.stopped(), ("output_similarity".to_owned(), 1));
+    assert_eq!(events.fields("loop.detected", "iteration"), [4, 6]);
+    assert_eq!(events.fields("loop.detected", "action"), ["redirect", "stop"]);
+    let first = events.of("loop.detected")[0];
+    assert_eq!(first["detector"], "no_progress");
+    assert!(first["repeated"].to_string().contains("tally_orbit"), "{first}");
+    assert!(first["options"][0]["command"].as_str().is_some_and(|text| text.starts_with("ralph say ")));
+    let prompt = |n: u32| read(&world.path(format!("prompt-{n}.md")));
+    let told = |n: u32| prompt(n).contains("This run goes in circles");
+    assert_eq!([4, 5, 6].map(told), [false, true, false]);
+    let prompt = prompt(5);
+    assert!(prompt.contains("tally_orbit") && prompt.contains("Take a different approach"), "{prompt}");
+    assert_eq!(events.fields("iteration.finished", "stuck_score"), [0.0, 0.0, 0.5, 1.0, 0.5, 1.0]);
+    assert!(done.stdout.contains("#3 ok") && done.stdout.contains("stuck 0.50"), "{}", done.stdout);
+    assert!(done.stdout.contains("going in circles: the same for the 3rd time"), "{}", done.stdout);
+    let summary = world.read(".ralph/ralph-summary.md");
+    assert!(summary.contains("- Going in circles: the same for the 3rd time"), "{summary}");
+    world.verify();
+}
+
+#[test]
+fn a_run_that_was_killed_sees_the_same_circle_as_one_that_was_not() {
+    let world = World::new();
+    let script = format!("on 4: attempt 1: write there x\non 4: attempt 1: sleep 60s\n{CIRCLE}");
+    let live = world.start_run(&script, &[]);
+    world.wait_for_file("there");
+    live.kill();
+    world.ralph(["resume"]).expect(1);
+    let events = world.events();
+    assert_eq!(events.fields("loop.detected", "iteration"), [4, 6]);
+    assert_eq!(events.of("iteration.interrupted").len(), 1);
+    world.verify();
+}
+
+#[test]
+fn who_sets_the_keys_of_similarity_gets_what_they_mean_elsewhere() {
+    for set in ["similarity_threshold=0.9", "similarity_window_size=5", "enable_similarity_detection=true"] {
+        let world = World::new();
+        world.run(CIRCLE, &["--set", &format!("event_loop.{set}")]).expect(1);
+        assert_eq!((world.stopped().0.as_str(), world.events().finished().len()), ("output_similarity", 3));
+    }
+    let world = World::new();
+    world.run(CIRCLE, &["--set", "event_loop.enable_similarity_detection=false"]).expect(1);
+    assert_eq!(world.stopped().0, "loop_detected");
+    assert!(!world.events().fields("loop.suspected", "detector").contains(&json!("similarity")));
+    let world = World::new();
+    let kept =
+        ["--set", "event_loop.similarity_threshold=0.9", "--set", "loop_detection.similarity=evidence"];
+    world.run(CIRCLE, &kept).expect(1);
+    assert_eq!(world.events().finished().len(), 6, "what is said outright counts");
+}
+
+#[test]
+fn noise_that_the_user_knows_can_be_ignored() {
+    // Each time another name in it: nothing that ralph could know to be noise.
+    let script = "sh printf 'Restarted worker %s at rack_%s.\\n' $(head -c9 /dev/urandom | base32 | tr -d 0-9=) $RALPH_ITERATION";
+    let args = ["-n", "8", "--set", "loop_detection.action=stop"];
+    let world = World::new();
+    world.run(script, &args).expect(3);
+    let world = World::new();
+    let ignore = [&args[..], &["--set", "loop_detection.ignore=['worker \\w+', 'rack_\\d+']"]].concat();
+    world.run(script, &ignore).expect(1);
+    assert_eq!(world.events().finished().len(), 3);
+}
+
+#[test]
+fn a_false_alarm_can_be_switched_off_for_the_rest_of_the_run() {
+    let world = World::new();
+    world.run(CIRCLE, &["--set", "loop_detection.action=stop", "-n", "9"]).expect(1);
+    assert_eq!(world.events().finished().len(), 4);
+    world.ralph(["resume", "--set", "loop_detection.enabled=false"]).expect(3);
+    assert_eq!(world.stopped().0, "max_iterations");
+    world.verify();
+    let refused = world.ralph(["resume", "--set", "loop_detection.actoin=stop"]).expect(2).stderr;
+    assert!(refused.contains("did you mean `action`?"), "{refused}");
+}
+
+#[test]
+fn a_person_elsewhere_is_asked_by_a_pause() {
+    let world = World::new();
+    let live = world.start_run(CIRCLE, &["--set", "loop_detection.action=ask"]);
+    world.wait_for("run.paused", 1);
+    world.ralph(["say", "Include orbit.h."]).expect(0);
+    world.wait_for("run.paused", 2);
+    world.ralph(["unpause"]).expect(0);
+    world.wait_for("run.paused", 3);
+    world.ralph(["stop"]).expect(0);
+    let done = live.wait().expect(130);
+    assert!(done.stdout.contains("the run pauses until a person decides"), "{}", done.stdout);
+    assert!(done.stdout.contains("ralph unpause "), "{}", done.stdout);
+    world.verify();
+}
+
+#[test]
+fn a_person_at_the_terminal_answers_by_a_key() {
+    let world = World::new();
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal");
+    let name = ptsname(&master, Vec::new()).expect("its name");
+    let open = || -> OwnedFd {
+        rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal")
+    };
+    let terminal = open();
+    let agent = world.agent(CIRCLE);
+    let mut command = world.command("setsid");
+    command.args(["--ctty", "--wait", RALPH, "run", "-p", "x", "-a", &agent]);
+    command.args(["--set", "loop_detection.action=ask"]).env("TERM", "xterm-256color");
+    command.stdin(open()).stdout(open()).stderr(open());
+    let mut child = command.spawn().expect("start");
+    drop(command);
+    let mut writer = File::from(master.try_clone().expect("a copy"));
+    let mut reader = File::from(master);
+    let seen = std::thread::spawn(move || {
+        let (mut seen, mut chunk) = (Vec::new(), [0; 4096]);
+        while let Ok(n @ 1..) = reader.read(&mut chunk) {
+            seen.extend_from_slice(&chunk[..n]);
+            if String::from_utf8_lossy(&seen).contains("stopped by a person") {
+                break;
+            }
+        }
+        String::from_utf8_lossy(&seen).into_owned()
+    });
+    world.wait_for("run.paused", 1);
+    writer.write_all(b"v").expect("a key");
+    world.wait_for("loop.reviewed", 1);
+    writer.write_all(b"c").expect("a key");
+    world.wait_for("run.paused", 2);
+    writer.write_all(b"q").expect("a key");
+    assert_eq!(child.wait().expect("wait").code(), Some(130));
+    let seen = seen.join().expect("what was written");
+    assert!(seen.contains("c continue with a different approach, v review, q cancel"), "{seen:?}");
+    drop(terminal);
+    world.verify();
+}
+
+#[test]
+fn a_recorded_run_can_be_tried_with_other_settings() {
+    let world = World::new();
+    world.run(CIRCLE, &["--set", "loop_detection.enabled=false", "-n", "8"]).expect(3);
+    let text = world.ralph(["detect"]).expect(0).stdout;
+    assert!(text.contains("8 iterations, 8 of them evidence"), "{text}");
+    assert!(text.contains("no_progress (decides: redirect, then stop): 3 alarms\n  #4  "), "{text}");
+    let one =
+        world.ralph(["detect", "--detector", "similarity", "--set", "event_loop.similarity_threshold=1"]);
+    let text = one.expect(0).stdout;
+    assert!(text.contains("similarity (an alarm ends the run)") && !text.contains("no_progress"), "{text}");
+    let lines =
+        world.ralph(["detect", "--set", "loop_detection.patience=2", "--json"]).expect(0).json_lines();
+    let alarm = |line: &Value| line["detectors"][0]["alarm"] == true;
+    assert_eq!(lines.iter().position(alarm), Some(5), "two more than without");
+    let error = world.ralph(["detect", "--set", "loop_detection.ignore=['x']"]).expect(2).stderr;
+    assert!(error.contains("can not be tried on a recorded run"), "{error}");
+    let error = world.ralph(["detect", "--set", "loop_detection.patient=2"]).expect(2).stderr;
+    assert!(error.contains("did you mean `patience`?"), "{error}");
+    world.ralph(["detect", "--predictions"]).expect(2);
+    world.ralph(["detect", "nobody"]).expect(2);
+}
+
+#[test]
+fn wrong_values_are_errors_where_they_stand() {
+    let world = World::new();
+    for (set, says) in [
+        ("loop_detection.action=jump", "jump"),
+        ("loop_detection.window=0", "at least 1"),
+        ("loop_detection.window=41", "at most 40"),
+        ("loop_detection.signature_threshold=1", "from 2 to 5"),
+        ("loop_detection.ignore=['(']", "not a regular expression"),
+        ("event_loop.similarity_threshold=1.5", "at most 1"),
+        ("event_loop.similarity_threshold=0", "above 0"),
+        ("event_loop.similarity_window_size=101", "at most 100"),
+    ] {
+        let error = world.run("say hi", &["--set", set]).expect(2).stderr;
+        assert!(error.contains(says), "{set}: {error}");
+    }
+}
