@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// An agent that does the same each time is looked at like any other, but not stopped for it.
+pub const WATCHED: [&str; 2] = ["--set", "loop_detection.action=warn"];
+
 pub struct Lab {
     dir: PathBuf,
     pub ralph: PathBuf,

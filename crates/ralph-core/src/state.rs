@@ -453,7 +453,10 @@ impl RunState {
         self.memory.add(self.note(finished));
         self.proof.begin();
         self.idle.finished(finished);
-        let exited = self.running().and_then(|running| running.exited.clone());
+        let exited = match &mut self.phase {
+            Phase::Running(running) => running.exited.take(),
+            _ => None,
+        };
         self.stuck.finished(finished, exited.as_deref());
         let patience = &mut self.patience;
         (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);

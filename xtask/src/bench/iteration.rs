@@ -2,7 +2,7 @@
 
 use super::report::{Row, median, ms, ratio, shm};
 use crate::Result;
-use crate::lab::{Lab, empty, only_run, timed};
+use crate::lab::{Lab, WATCHED, empty, only_run, timed};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -59,7 +59,8 @@ fn shell_loop(lab: &Lab) -> Result<Duration> {
 fn ralph_loop(lab: &Lab, state: &Path) -> Result<Duration> {
     let workspace = lab.folder("workspace")?;
     let mut ralph = lab.ralph(&empty(state.to_owned())?);
-    ralph.args(["run", "-q", "-p", "task", "-a", AGENT, "-n", &ITERATIONS.to_string(), "-C"]).arg(workspace);
+    ralph.args(["run", "-q", "-p", "task", "-a", AGENT, "-n", &ITERATIONS.to_string()]);
+    ralph.args(WATCHED).arg("-C").arg(workspace);
     // 3: the limit of iterations was reached.
     Ok(timed(ralph.stdout(Stdio::null()), &[3])? / ITERATIONS)
 }

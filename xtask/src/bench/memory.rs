@@ -2,7 +2,7 @@
 
 use super::report::Row;
 use crate::Result;
-use crate::lab::{Lab, empty, only_run, proc_status};
+use crate::lab::{Lab, WATCHED, empty, only_run, proc_status};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,8 @@ pub fn run(lab: &Lab) -> Result<Vec<Row>> {
     let workspace = lab.folder("workspace")?;
     let state = empty(lab.path("state"))?;
     let mut ralph = lab.ralph(&state);
-    ralph.args(["run", "-q", "-p", "task", "-a", "/bin/true", "-n", &ITERATIONS.to_string(), "-C"]);
+    ralph.args(["run", "-q", "-p", "task", "-a", "/bin/true", "-n", &ITERATIONS.to_string()]);
+    ralph.args(WATCHED).arg("-C");
     let start = Instant::now();
     let mut child =
         ralph.arg(workspace).stdout(Stdio::null()).spawn().map_err(|error| format!("{ralph:?}: {error}"))?;

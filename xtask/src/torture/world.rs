@@ -2,7 +2,7 @@
 
 use super::Tally;
 use crate::Result;
-use crate::lab::{Lab, empty, living};
+use crate::lab::{Lab, WATCHED, empty, living};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -77,13 +77,16 @@ impl<'a> World<'a> {
         let mut ralph = self.lab.ralph(&self.state);
         match resume {
             Some(run) => ralph.args(["resume", &name(run)]),
-            None => ralph.args(["run", "-p", "task", "-a", &format!("sh {}", self.agent.display())]).args([
-                "-n",
-                &ITERATIONS.to_string(),
-                // As often as it is killed. Giving up has its own tests.
-                "--set",
-                "event_loop.max_attempts=1000",
-            ]),
+            None => ralph
+                .args(["run", "-p", "task", "-a", &format!("sh {}", self.agent.display())])
+                .args([
+                    "-n",
+                    &ITERATIONS.to_string(),
+                    // As often as it is killed. Giving up has its own tests.
+                    "--set",
+                    "event_loop.max_attempts=1000",
+                ])
+                .args(WATCHED),
         };
         let errors = self.lab.path(&format!("{token}.stderr"));
         let file = File::create(&errors).map_err(|error| format!("{}: {error}", errors.display()))?;
