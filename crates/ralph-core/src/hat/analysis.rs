@@ -105,7 +105,8 @@ impl Analysis<'_> {
     /// The edges whose topic a trigger would take.
     fn fitting(&self, n: usize, trigger: &Pattern) -> impl Iterator<Item = &Edge> {
         let own = move |edge: &Edge| edge.kind == Kind::Exhausted && edge.from == Source::Hat(n);
-        self.graph.edges.iter().filter(move |edge| trigger.overlaps(&edge.topic) && !own(edge))
+        let heard = move |edge: &Edge| edge.kind != Kind::Promise && !own(edge);
+        self.graph.edges.iter().filter(move |edge| trigger.overlaps(&edge.topic) && heard(edge))
     }
 
     /// A topic that this hat never gets, and who gets it instead, if that is so for all of them.
@@ -138,8 +139,8 @@ impl Analysis<'_> {
 
     fn unhandled(&mut self, n: usize, hat: &HatPlan) {
         let required = |topic: &Pattern| self.plan.required_events.iter().any(|one| one.overlaps(topic));
-        let lost =
-            |edge: &&Edge| edge.to.is_empty() && edge.kind != Kind::Exhausted && !required(&edge.topic);
+        let meant = |edge: &Edge| !matches!(edge.kind, Kind::Exhausted | Kind::Promise);
+        let lost = |edge: &&Edge| edge.to.is_empty() && meant(edge) && !required(&edge.topic);
         let lost: Vec<(Kind, String)> = self
             .graph
             .edges_from(Source::Hat(n))

@@ -51,7 +51,8 @@ fn a_hat_of_ralph_orchestrator_keeps_working() {
     let hat = &plan.hats[0];
     assert_eq!((hat.name.as_deref(), hat.max_activations), (Some("Test Writer"), Some(4)));
     assert_eq!(hat.default_publishes.as_ref().map(|topic| topic.as_str()), Some("test.written"));
-    assert_eq!(hat.instructions, Some(Instructions::Text("Write one test.\n\nThen stop.".to_owned())));
+    assert_eq!(hat.instructions, Some(Instructions::Text("Write one test.".to_owned())));
+    assert_eq!(hat.extra_instructions.as_deref(), Some("Then stop."));
     let agent = hat.agent.as_ref().expect("an agent");
     assert_eq!((agent.name.as_str(), agent.program.as_str()), ("gemini", "gemini"));
     assert!(agent.args.windows(2).any(|pair| pair == ["--model", "pro"]), "{:?}", agent.args);
