@@ -156,15 +156,29 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
             let raise = spent.and_then(|guard| raised(&guard)).unwrap_or_default();
             vec![Next { command: format!("ralph resume {run}{raise}"), why: "go on, limit raised" }, explain]
         }
-        StopKind::Blocked if stopped.reason == "blocked" => vec![
-            Next { command: format!("ralph say 'ANSWER' --run {run}"), why: "answer it" },
-            resume("then go on"),
-        ],
-        StopKind::Blocked => vec![resume("go on once that is fixed"), explain],
+        StopKind::Blocked => {
+            let reset = reset(view);
+            let go_on = |why| Next { command: format!("ralph resume {run}{reset}"), why };
+            match stopped.reason == "blocked" {
+                true => vec![
+                    Next { command: format!("ralph say 'ANSWER' --run {run}"), why: "answer it" },
+                    go_on("then go on"),
+                ],
+                false if reset.is_empty() => vec![go_on("go on once that is fixed"), explain],
+                false => vec![go_on("go on"), explain],
+            }
+        }
         StopKind::Failed if stopped.reason == "journal_error" => vec![resume("go on once there is room")],
         StopKind::Failed => vec![explain, resume("try again")],
         StopKind::Interrupted => vec![resume("go on")],
     }
+}
+
+/// The flags that give exhausted hats their activations again: without them nothing would change.
+fn reset(view: &View) -> String {
+    let bus = view.state().and_then(|state| state.bus.as_ref());
+    let spent = bus.into_iter().flat_map(|bus| bus.hats()).filter(|hat| hat.exhausted);
+    spent.map(|hat| format!(" --reset-hat {}", clean(&hat.id))).collect()
 }
 
 /// The flag that doubles a limit. Limits without a flag of their own are set by their path.

@@ -10,13 +10,17 @@ use ralph_core::view::clean;
 use crate::Style;
 use crate::format::{clock_millis, count};
 use crate::paint::Paint;
-use crate::words::foreign;
+use crate::text::{columns_of, fit};
+use crate::words::{OK, foreign};
 
-/// `code_reviewer`, `code_reviewer failed`; without a hat the outcome alone.
+/// Of a payload at least this much is shown, however narrow the window.
+const LEAST: usize = 8;
+
+/// `code_reviewer`, `code_reviewer failed`, `code_reviewer idle`; without a hat the outcome alone.
 pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {
     match &finished.hat {
         None => outcome.to_owned(),
-        Some(hat) if !finished.outcome.is_failure() => clean(hat),
+        Some(hat) if outcome == OK => clean(hat),
         Some(hat) => format!("{} {outcome}", clean(hat)),
     }
 }
@@ -67,7 +71,7 @@ pub(crate) fn details(event: &Event) -> String {
 /// What a person wants to see of these while the run works.
 pub(crate) fn notice(event: &Event) -> String {
     match event {
-        Event::TopicRejected(_) => format!("refused: {}", details(event)),
+        Event::TopicRejected(e) => format!("refused: {}", foreign(&e.why)),
         Event::HatExhausted(_) => format!("exhausted: {}", details(event)),
         _ => details(event),
     }
@@ -97,15 +101,24 @@ fn rejected(rejected: &TopicRejected) -> String {
     format!("{}; {} may publish: {may}", foreign(&rejected.why), clean(&rejected.hat))
 }
 
-/// `10:00:41.123  #3    executor         implementation.done: look at a.rs  → code_reviewer`
-pub fn line(event: &TopicPublished, at: Timestamp, style: &Style) -> String {
+/// `10:00:41.123  #3    executor         implementation.done: look at a.rs  → code_reviewer`. In a window of so many
+/// columns the payload is cut, so that who gets it stays on the line.
+pub fn line(event: &TopicPublished, at: Timestamp, columns: Option<usize>, style: &Style) -> String {
     let paint = Paint { color: style.color };
-    let time = paint.dim(&clock_millis(at, &style.zone));
+    let time = clock_millis(at, &style.zone);
     let iteration = event.iteration.map(|n| format!("#{n}")).unwrap_or_default();
     let by_default = if event.by_default { " (default)" } else { "" };
-    let from = format!("{:<15}", clean(&event.from));
-    let said = said(event.topic.as_str(), &event.payload);
-    format!("{time}  {iteration:<5} {from}  {said}{by_default}  → {}", receivers(event))
+    let head = format!("  {iteration:<5} {:<15}  {}", clean(&event.from), clean(event.topic.as_str()));
+    let tail = format!("{by_default}  → {}", receivers(event));
+    let mut payload = match event.payload.is_empty() {
+        true => String::new(),
+        false => format!(": {}", foreign(event.payload.first_line())),
+    };
+    if let Some(columns) = columns {
+        let used = columns_of(&time) + columns_of(&head) + columns_of(&tail);
+        payload = fit(&payload, columns.saturating_sub(used).max(LEAST));
+    }
+    format!("{}{head}{payload}{tail}", paint.dim(&time))
 }
 
 /// How often each topic went where.
