@@ -19,6 +19,17 @@ fn hats(lines: &str) -> Workspace {
     yml(&format!("agent: ./agent.sh\nprompt: do it\nhats:\n{lines}"))
 }
 
+fn promising(hat: &str) -> Workspace {
+    yml(&format!("agent: a\nprompt: p\nevent_loop: {{completion_promise: ALL_DONE}}\nhats:\n  {hat}\n"))
+}
+
+fn gated(hat: &str) -> Workspace {
+    yml(&format!(
+        "agent: a\nprompt: p\nstop: {{require_passing_tests: true}}\ngates:\n  - {{name: tests, run: t, kind: test}}\n  \
+         - {{name: lint, run: l}}\nhats:\n  {hat}\n"
+    ))
+}
+
 fn plan(workspace: &Workspace) -> Plan {
     workspace.ok().to_plan(None, false).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -77,6 +88,21 @@ fn a_hat_may_have_its_own_agent_model_and_arguments() {
 }
 
 #[test]
+fn the_completion_promise_of_a_run_is_known_to_its_hats() {
+    let workspace = promising("a: {triggers: [task.start], publishes: [ALL_DONE]}");
+    assert_eq!(
+        planned(&workspace).completion_promise.map(|topic| topic.to_string()),
+        Some("ALL_DONE".into())
+    );
+    assert_eq!(workspace.ok().warnings(&plan(&workspace)).len(), 0, "it is no topic that nobody handles");
+    // What can be no topic is a promise all the same.
+    let words = yml(
+        "agent: a\nprompt: p\nevent_loop: {completion_promise: all is done}\nhats: {a: {triggers: [x]}}\n",
+    );
+    assert_eq!(planned(&words).completion_promise, None);
+}
+
+#[test]
 fn instructions_may_stand_in_a_file_beside_the_definition() {
     let text =
         "agent: a\nprompt: do it\nhats:\n  a: {triggers: [task.start], instructions_file: hats/a.md}\n";
@@ -105,6 +131,9 @@ fn hat_errors() {
         ("the coordinator's name", hats("ralph: {triggers: [x]}")),
         ("an unknown key", hats("a: {trigers: [x]}")),
         ("of ralph-orchestrator", hats("a: {triggers: [x], disallowed_tools: [Edit]}")),
+        ("a hat of another file", hats("a: {import: ./shared/a.yml}")),
+        ("a promise it may not give", promising("a: {publishes: [ALL_DONE], completes: false}")),
+        ("a gate it can not do without", gated("a: {triggers: [task.start], gates: [lint]}")),
         ("no topic", hats("a: {triggers: ['no topic']}")),
         ("a star in a word", hats("a: {triggers: ['review*']}")),
         ("a pattern for a topic", hats("a: {publishes: ['x.*'], default_publishes: 'x.*'}")),
