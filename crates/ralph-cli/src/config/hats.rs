@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::hat::{
-    COORDINATOR, Finding, FindingPlace, HatPlan, HatsPlan, Instructions, Pattern, Topic, analyse,
-    default_start,
+    COORDINATOR, Finding, FindingKind, FindingPlace, HatPlan, HatsPlan, Instructions, Pattern, Topic,
+    analyse, default_start,
 };
 use ralph_core::plan::{AgentPlan, Task};
 use ralph_core::ralph_md::is_name;
@@ -388,7 +388,11 @@ pub fn findings(settings: &Settings, plan: &HatsPlan) -> Vec<Diagnostic> {
 fn warning(settings: &Settings, plan: &HatsPlan, finding: Finding) -> Diagnostic {
     let (path, meant) = match &finding.place {
         FindingPlace::StartingEvent => ("event_loop.starting_event".to_owned(), None),
-        FindingPlace::RequiredEvent(n) => (format!("event_loop.required_events.{n}"), None),
+        FindingPlace::RequiredEvent(n) => {
+            let topics = plan.hats.iter().flat_map(|hat| &hat.publishes).map(Pattern::as_str);
+            let wanted = plan.required_events.get(*n).and_then(|wanted| nearest(wanted.as_str(), topics));
+            (format!("event_loop.required_events.{n}"), wanted)
+        }
         FindingPlace::Hats => ("hats".to_owned(), None),
         FindingPlace::Hat(id) => (format!("hats.{id}"), None),
         FindingPlace::Trigger(id, n) => {
@@ -415,7 +419,7 @@ fn warning(settings: &Settings, plan: &HatsPlan, finding: Finding) -> Diagnostic
     };
     let of_a_word = matches!(
         finding.kind,
-        ralph_core::hat::FindingKind::UnhandledTopic | ralph_core::hat::FindingKind::UnpublishedTrigger
+        FindingKind::UnhandledTopic | FindingKind::UnpublishedTrigger | FindingKind::CompletionUnreachable
     );
     match meant.filter(|_| of_a_word) {
         Some(name) => found.help(format!("did you mean `{name}`?")).help(finding.help),

@@ -173,7 +173,11 @@ impl Analysis<'_> {
                 continue;
             }
             let names: Vec<String> = hats.iter().map(|n| format!("`{}`", self.id(*n))).collect();
-            let message = format!("{} all get `{topic}`, each in an iteration of its own", names.join(", "));
+            let all = match &names[..] {
+                [one, other] => format!("{one} and {other} both"),
+                _ => format!("{} all", names.join(", ")),
+            };
+            let message = format!("{all} get `{topic}`, each in an iteration of its own");
             let last = &self.plan.hats[hats[hats.len() - 1]];
             let fits = |one: &Pattern| one.literal().is_some_and(|literal| literal.as_str() == topic);
             let at = last.triggers.iter().position(fits).unwrap_or(0);

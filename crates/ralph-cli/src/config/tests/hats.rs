@@ -157,7 +157,7 @@ fn hat_errors() {
 
 #[test]
 fn hat_warnings() {
-    let text = "agent: a\nprompt: p\nevent_loop:\n  starting_event: work.start\n  required_events: [deploy.done]\nhats:\n  \
+    let text = "agent: a\nprompt: p\nevent_loop:\n  starting_event: work.start\n  required_events: [deploy.done, review.changes_requestd]\nhats:\n  \
         executor:\n    triggers: [work.start, review.changes_requested]\n    publishes: [implementation.done]\n  \
         reviewer:\n    triggers: [implementation.done]\n    publishes: [review.aproved, review.changes_requested]\n  \
         writer:\n    triggers: [review.approved]\n  \
