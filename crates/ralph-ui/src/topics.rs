@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ralph_core::event::{Event, IterationFinished, TopicPublished, TopicRejected};
-use ralph_core::hat::Payload;
+use ralph_core::hat::{Payload, Topic};
 use ralph_core::time::Timestamp;
 use ralph_core::view::clean;
 
@@ -13,6 +13,8 @@ use crate::paint::Paint;
 use crate::text::{columns_of, fit};
 use crate::words::{OK, foreign};
 
+/// Different topics on the line of an iteration.
+const SHOWN: usize = 4;
 /// Of a payload at least this much is shown, however narrow the window.
 const LEAST: usize = 8;
 
@@ -29,13 +31,31 @@ pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {
 pub(crate) fn published(finished: &IterationFinished) -> String {
     let mut out = String::new();
     if !finished.publishes.is_empty() {
-        let topics: Vec<String> = finished.publishes.iter().map(|topic| clean(topic.as_str())).collect();
-        out.push_str(&format!(" → {}", topics.join(", ")));
+        out.push_str(&format!(" → {}", each_once(&finished.publishes)));
     }
     if let Some((number, of)) = finished.activation.and_then(|one| Some((one.number, one.of?))) {
         out.push_str(&format!(" ({number} of {of})"));
     }
     out
+}
+
+/// `plan.ready, build.task ×12`; of many different ones the first.
+fn each_once(topics: &[Topic]) -> String {
+    let mut seen: Vec<(&Topic, u32)> = Vec::new();
+    for topic in topics {
+        match seen.iter_mut().find(|(known, _)| *known == topic) {
+            Some((_, times)) => *times = times.saturating_add(1),
+            None => seen.push((topic, 1)),
+        }
+    }
+    let one = |(topic, times): &(&Topic, u32)| match times {
+        1 => clean(topic.as_str()),
+        n => format!("{} ×{n}", clean(topic.as_str())),
+    };
+    let shown: Vec<String> = seen.iter().take(SHOWN).map(one).collect();
+    let more = seen.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 pub(crate) fn details(event: &Event) -> String {

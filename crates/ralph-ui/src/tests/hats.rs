@@ -58,6 +58,18 @@ fn the_live_line_names_the_hat() {
 }
 
 #[test]
+fn a_topic_that_is_published_often_stands_on_the_line_once() {
+    let mut script = Script::start(hats());
+    script.ends(4, |exited| {
+        let said =
+            |topic: &str| Published { topic: topic.to_owned(), payload: String::new(), truncated: false };
+        exited.published = vec![said("implementation.done"); 12];
+    });
+    let text = plain(&script.records, Verbosity::Normal);
+    assert!(text.contains("#1 executor 4s → implementation.done ×12"), "{text}");
+}
+
+#[test]
 fn an_idle_hat_is_named() {
     let mut script = Script::start(hats());
     script.ends(4, |exited| exited.state = Some(AgentState::Idle));
