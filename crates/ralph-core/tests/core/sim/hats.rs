@@ -3,20 +3,20 @@
 //! Each event has one fate with each hat it is meant for: it waits, it was given, or it is withheld from a hat that is
 //! exhausted. That it is given once, and never lost, is checked with every record.
 
+mod checks;
+mod meant;
 mod plans;
 mod voice;
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use ralph_core::effect::SpawnAgent;
 use ralph_core::event::{
     AgentExited, Event, HatActivated, HatExhausted, IterationFinished, TopicEmitted, TopicPublished,
     TopicRejected,
 };
 use ralph_core::hat::{HatPlan, HatsPlan, Payload};
-use ralph_core::state::RunState;
 
+use meant::fits;
 pub use plans::hats;
 pub use voice::Voice;
 
@@ -166,33 +166,6 @@ impl Hats {
 
     fn of(&self, hat: &str) -> Option<&HatPlan> {
         self.plan.hats.iter().find(|plan| plan.id == hat)
-    }
-
-    /// The hats that an event is meant for.
-    fn rightful(&self, topic: &str) -> Vec<&str> {
-        let closest = |hat: &HatPlan| {
-            let fitting = hat.triggers.iter().map(|one| one.as_str()).filter(|one| fits(one, topic));
-            fitting.map(closeness).max()
-        };
-        let best = self.plan.hats.iter().filter_map(closest).max();
-        let hats = self.plan.hats.iter().filter(|hat| best.is_some() && closest(hat) == best);
-        hats.map(|hat| hat.id.as_str()).collect()
-    }
-
-    fn is_permitted(&self, hat: &str, topic: &str) -> bool {
-        let word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric());
-        let owner = topic.strip_suffix(".exhausted");
-        if !topic.split('.').all(word) || owner.is_some_and(|owner| self.hats.contains_key(owner)) {
-            return false;
-        }
-        if self.is_promise(topic) {
-            return self.of(hat).is_none_or(|hat| hat.completes);
-        }
-        let may = |one: &ralph_core::hat::Pattern| fits(one.as_str(), topic);
-        match self.of(hat) {
-            Some(hat) => hat.publishes.iter().any(may),
-            None => self.plan.hats.iter().flat_map(|hat| &hat.triggers).any(may),
-        }
     }
 
     fn is_promise(&self, topic: &str) -> bool {
@@ -470,23 +443,6 @@ impl Hats {
         Ok(())
     }
 
-    /// Whether the agent that starts is given what is on disk.
-    pub fn is_told(&self, spawn: &SpawnAgent) -> Check {
-        let worn = self.worn.as_ref().ok_or("nobody is put on")?;
-        let draft = spawn.prompt.hat.as_ref().ok_or("the prompt has no hat")?;
-        ensure!(draft.hat == worn.hat, "the prompt is for {}, not {}", draft.hat, worn.hat);
-        let ids: Vec<u64> = draft.letters.iter().map(|letter| letter.id).collect();
-        ensure!(ids == Self::letters(worn), "the prompt has {ids:?}");
-        for letter in &draft.letters {
-            let said = &self.events[letter.id as usize - 1];
-            let right = letter.topic.as_str() == said.topic && letter.payload == said.payload;
-            ensure!(right && letter.from == said.from, "{letter:?} instead of {said:?}");
-        }
-        let refused: Vec<&String> = draft.rejected.iter().map(|one| &one.topic).collect();
-        ensure!(refused.iter().copied().eq(&self.refused), "told {refused:?}, not {:?}", self.refused);
-        Ok(())
-    }
-
     pub fn interrupted(&mut self) {
         self.forget();
         self.worn = None;
@@ -567,43 +523,6 @@ impl Hats {
         };
         Terms { missing, gates: hat.and_then(|hat| hat.gates.as_deref()) }
     }
-
-    pub fn agrees(&self, state: &RunState) -> Check {
-        let Some(bus) = &state.bus else { return Err("there is no bus".into()) };
-        for theirs in bus.hats() {
-            let mine = &self.hats[&theirs.id];
-            let pending: Vec<u64> = theirs.pending.iter().map(|letter| letter.id).collect();
-            ensure!(pending == mine.pending, "{}: {pending:?}, not {:?}", theirs.id, mine.pending);
-            let (a, b) = ((theirs.activations, theirs.exhausted), (mine.activations, mine.exhausted));
-            ensure!(a == b, "{}: {a:?} instead of {b:?}", theirs.id);
-        }
-        let silent = bus.silent().map(|one| (&one.hat, one.times, one.letters.len()));
-        let mine = self.silent.as_ref().map(|one| (&one.hat, one.times, one.letters.len()));
-        ensure!(silent == mine, "silent {silent:?} instead of {mine:?}");
-        ensure!(bus.coordinator_turns() == self.coordinated, "turns {}", bus.coordinator_turns());
-        ensure!(
-            bus.wearing() == self.worn.as_ref().map(|worn| worn.hat.as_str()),
-            "worn {:?}",
-            bus.wearing()
-        );
-        ensure!(bus.due().is_some() == self.is_due(), "due {:?}", bus.due());
-        ensure!(bus.staged().len() == self.staged.len(), "staged {:?}", bus.staged());
-        Ok(())
-    }
-
-    /// Every event has come to one end with every hat it was meant for.
-    pub fn ends_well(&self) -> Check {
-        for (id, hat) in &self.hats {
-            let is_meant = |said: &Said| self.rightful(&said.topic).contains(&id.as_str());
-            let meant: Vec<u64> =
-                (1..).zip(&self.events).filter(|(_, e)| is_meant(e)).map(|(n, _)| n).collect();
-            let mut fates: Vec<u64> = hat.given.iter().copied().collect();
-            fates.extend(hat.pending.iter().chain(&hat.withheld));
-            fates.sort_unstable();
-            ensure!(fates == meant, "{id} was meant to get {meant:?}, and had {fates:?}");
-        }
-        Ok(())
-    }
 }
 
 impl Hat {
@@ -619,27 +538,4 @@ impl Hat {
         let times = self.blocked.take().filter(|(before, _)| before == about).map_or(0, |(_, times)| times);
         self.blocked = Some((about.to_owned(), times + 1));
     }
-}
-
-/// Whether a pattern means a topic.
-fn fits(pattern: &str, topic: &str) -> bool {
-    fn walk(pattern: &[&str], topic: &[&str]) -> bool {
-        match (pattern, topic) {
-            ([], []) => true,
-            (["**", rest @ ..], _) => {
-                walk(rest, topic) || topic.split_first().is_some_and(|(_, left)| walk(pattern, left))
-            }
-            ([first, rest @ ..], [word, left @ ..]) => (*first == "*" || first == word) && walk(rest, left),
-            _ => false,
-        }
-    }
-    let pattern = if pattern == "*" { "**" } else { pattern };
-    walk(&pattern.split('.').collect::<Vec<_>>(), &topic.split('.').collect::<Vec<_>>())
-}
-
-/// More is closer: names, then few `**`, then `*`.
-fn closeness(pattern: &str) -> (usize, Reverse<usize>, usize) {
-    let pattern = if pattern == "*" { "**" } else { pattern };
-    let count = |wanted: fn(&str) -> bool| pattern.split('.').filter(|word| wanted(word)).count();
-    (count(|word| !word.starts_with('*')), Reverse(count(|word| word == "**")), count(|word| word == "*"))
 }
