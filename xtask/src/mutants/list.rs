@@ -69,8 +69,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "liar_believed",
         file: "crates/ralph-core/src/engine/iteration.rs",
-        find: "let claims_complete = ok && exited.claims_complete",
-        replace: "let claims_complete = exited.claims_complete",
+        find: "let claims_complete = ok && claims",
+        replace: "let claims_complete = claims",
         why: "A failed agent completes the task.",
     },
     Mutant {
