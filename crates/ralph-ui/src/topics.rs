@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ralph_core::event::{Event, IterationFinished, TopicPublished, TopicRejected};
-use ralph_core::hat::{Payload, Topic};
+use ralph_core::hat::{Hat, Payload, Topic};
+use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
 use ralph_core::view::clean;
 
@@ -139,6 +140,22 @@ pub fn line(event: &TopicPublished, at: Timestamp, columns: Option<usize>, style
         payload = fit(&payload, columns.saturating_sub(used).max(LEAST));
     }
     format!("{}{head}{payload}{tail}", paint.dim(&time))
+}
+
+/// How often each hat has been put on, and what waits for it: `code_reviewer 3 of 3 (exhausted)`.
+pub(crate) fn hats(state: &RunState) -> Vec<String> {
+    let Some((bus, plan)) = state.bus.as_ref().zip(state.plan.hats.as_deref()) else { return Vec::new() };
+    let one = |hat: &Hat| {
+        let of = plan.hat(&hat.id).and_then(|hat| hat.max_activations);
+        let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+        let note = match (hat.exhausted, hat.pending.len()) {
+            (true, _) => " (exhausted)".to_owned(),
+            (false, 0) => String::new(),
+            (false, n) => format!(" ({n} pending)"),
+        };
+        format!("{} {}{of}{note}", clean(&hat.id), hat.activations)
+    };
+    bus.hats().iter().map(one).collect()
 }
 
 /// How often each topic went where.

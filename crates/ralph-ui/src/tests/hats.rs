@@ -1,7 +1,7 @@
 //! Hats and topics as a person sees them.
 
 use super::script::*;
-use crate::{LiveScreen, Style, Verbosity, topics};
+use crate::{LiveScreen, Style, Verbosity, status, topics};
 use ralph_core::event::{Event, FilesChanged, TopicPublished};
 use ralph_core::hat::{HatPlan, HatsPlan, Pattern};
 use ralph_core::marker::{AgentState, Published};
@@ -102,4 +102,19 @@ fn in_a_window_a_payload_makes_room_for_who_gets_it() {
         assert!(cut.width() <= columns && cut.ends_with("…  → nobody"), "{cut}");
     }
     assert!(line(4, Some(10)).contains(r#": {"hat…"#), "{}", line(4, Some(10)));
+}
+
+#[test]
+fn status_tells_how_often_each_hat_was_put_on() {
+    let mut script = exhausting();
+    let shown = |script: &Script| status::render(&script.view(), script.now, true, &Style::plain());
+    assert!(
+        shown(&script).contains("hats       executor 2, code_reviewer 2 of 2 (exhausted)\n"),
+        "{}",
+        shown(&script)
+    );
+    let json = status::to_json(&script.view(), script.now, true);
+    assert_eq!(json["hats"][1]["exhausted"], true);
+    script = Script::start(hats());
+    assert!(shown(&script).contains("hats       executor 0 (1 pending), code_reviewer 0 of 2\n"));
 }
