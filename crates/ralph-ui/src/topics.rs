@@ -17,7 +17,7 @@ use crate::words::{OK, foreign};
 /// Different topics on the line of an iteration.
 const SHOWN: usize = 4;
 /// Of a payload at least this much is shown, however narrow the window.
-const LEAST: usize = 8;
+const LEAST: usize = 4;
 
 /// `code_reviewer`, `code_reviewer failed`, `code_reviewer idle`; without a hat the outcome alone.
 pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {

@@ -95,13 +95,14 @@ fn in_a_window_a_payload_makes_room_for_who_gets_it() {
         line(1, None),
         "10:00:00.000  #1    executor         implementation.done: look at a.rs  → code_reviewer"
     );
+    assert!(line(1, Some(80)).width() <= 80 && line(1, Some(80)).ends_with("…  → code_reviewer"));
     let whole = line(4, None);
     assert!(whole.contains(r#""payload":"again"#) && whole.ends_with("→ nobody"), "{whole}");
     for columns in [80, 100] {
         let cut = line(4, Some(columns));
         assert!(cut.width() <= columns && cut.ends_with("…  → nobody"), "{cut}");
     }
-    assert!(line(4, Some(10)).contains(r#": {"hat…"#), "{}", line(4, Some(10)));
+    assert!(line(4, Some(10)).contains(r#": {…"#), "{}", line(4, Some(10)));
 }
 
 #[test]
