@@ -68,7 +68,7 @@ fn print(totals: &Totals, seconds: f64) {
     for (reason, count) in &totals.stops {
         println!("  {reason:<22} {count}");
     }
-    for (met, count) in totals.patience.iter().chain(&totals.proof) {
+    for (met, count) in totals.patience.iter().chain(&totals.proof).chain(&totals.hats) {
         println!("  {met:<40} {count}");
     }
     println!("seconds          {seconds:.1}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::hat::Instructions;
+use ralph_core::hat::{HatPlan, Instructions};
 use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::prompt::{Draft, HatDraft};
 
@@ -14,15 +14,22 @@ pub(crate) fn complete(plan: &Plan, draft: &Draft) -> Result<Draft, String> {
     let mut draft = draft.clone();
     let Some(turn) = &mut draft.hat else { return Ok(draft) };
     let hat = plan.hats.as_deref().and_then(|hats| hats.hat(&turn.hat));
-    turn.instructions = match hat.and_then(|hat| hat.instructions.as_ref()) {
+    turn.instructions = hat.map(instructions).transpose()?.unwrap_or_default();
+    turn.fence = fence(turn);
+    turn.files = save_payloads(plan, turn);
+    Ok(draft)
+}
+
+fn instructions(hat: &HatPlan) -> Result<String, String> {
+    let own = match &hat.instructions {
         None => String::new(),
         Some(Instructions::Text(text)) => text.clone(),
         Some(Instructions::File(path)) => fs::read_to_string(path)
             .map_err(|error| format!("can not read the instructions {}: {error}", path.display()))?,
     };
-    turn.fence = fence(turn);
-    turn.files = save_payloads(plan, turn);
-    Ok(draft)
+    let extra = hat.extra_instructions.as_deref().unwrap_or_default();
+    let parts = [own.trim(), extra.trim()].into_iter().filter(|part| !part.is_empty());
+    Ok(parts.collect::<Vec<_>>().join("\n\n"))
 }
 
 fn fence(turn: &HatDraft) -> String {

@@ -165,10 +165,20 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
             let raise = spent.and_then(|guard| raised(&guard)).unwrap_or_default();
             vec![Next::new(format!("ralph resume {run}{raise}"), "go on, limit raised"), explain]
         }
-        StopKind::Blocked if stopped.reason == "blocked" => {
-            vec![Next::new(format!("ralph say 'ANSWER' --run {run}"), "answer it"), resume("then go on")]
+        StopKind::Blocked => {
+            let reset = reset(view);
+            let go_on = |why: &'static str| Next::new(format!("ralph resume {run}{reset}"), why);
+            match stopped.reason == "blocked" {
+                true => {
+                    vec![
+                        Next::new(format!("ralph say 'ANSWER' --run {run}"), "answer it"),
+                        go_on("then go on"),
+                    ]
+                }
+                false if reset.is_empty() => vec![go_on("go on once that is fixed"), explain],
+                false => vec![go_on("go on"), explain],
+            }
         }
-        StopKind::Blocked => vec![resume("go on once that is fixed"), explain],
         StopKind::Failed if ended_by_loop(view) => {
             let options = view.state().and_then(|state| state.stuck.last.as_ref()).map(|last| &last.options);
             let options = options.into_iter().flatten();
@@ -182,6 +192,13 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
 
 fn ended_by_loop(view: &View) -> bool {
     view.state().is_some_and(|state| state.stuck.ends && state.stuck.last.is_some())
+}
+
+/// The flags that give exhausted hats their activations again: without them nothing would change.
+fn reset(view: &View) -> String {
+    let bus = view.state().and_then(|state| state.bus.as_ref());
+    let spent = bus.into_iter().flat_map(|bus| bus.hats()).filter(|hat| hat.exhausted);
+    spent.map(|hat| format!(" --reset-hat {}", clean(&hat.id))).collect()
 }
 
 /// The flag that doubles a limit. Limits without a flag of their own are set by their path.

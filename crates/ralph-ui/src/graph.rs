@@ -58,6 +58,7 @@ fn receivers(graph: &Graph, edge: &Edge, paint: Paint) -> String {
     if to.is_empty() || edge.unheard > 0 {
         let nobody = match edge.kind {
             Kind::Exhausted => "the end of the run",
+            Kind::Promise => "the task is complete",
             _ => "nobody",
         };
         to.push(format!("{}{}", paint.paint(Tone::Notice, nobody), count(edge.unheard)));

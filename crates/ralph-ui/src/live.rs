@@ -24,7 +24,7 @@ use crate::{Screen, ScreenOptions, waits};
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: i64 = 125;
 /// From here on the line says how near the nearest limit is.
-const NEAR: f64 = 0.8;
+pub(crate) const NEAR: f64 = 0.8;
 
 const NO_WRAP: &str = "\u{1b}[?7l";
 const WRAP: &str = "\u{1b}[?7h";
@@ -128,7 +128,9 @@ impl LiveScreen {
         let attempt =
             if running.attempt > 1 { format!(" (attempt {})", running.attempt) } else { String::new() };
         let took = elapsed(self.now.since(running.started_at));
-        let mut head = format!("{} #{}{of}{attempt}  {took}", self.frame(), running.iteration);
+        let hat = view.state().and_then(|state| state.bus.as_ref()?.wearing());
+        let hat = hat.map(|hat| format!(" {}", clean(hat))).unwrap_or_default();
+        let mut head = format!("{} #{}{of}{hat}{attempt}  {took}", self.frame(), running.iteration);
         let near = view.nearest(self.now).filter(|near| near.reading.fraction() >= NEAR);
         if let Some(near) = near.filter(|near| near.def.key != "max_iterations") {
             head.push_str(&format!("  {}", closeness(near.def, &near.reading)));

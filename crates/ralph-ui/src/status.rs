@@ -1,6 +1,7 @@
 //! `ralph status`: one run on one screen.
 
 use ralph_core::event::DelayReason;
+use ralph_core::hat::Hat;
 use ralph_core::state::{Phase, RunState};
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Ended, View, clean};
@@ -11,7 +12,8 @@ use crate::closing::{next, total_words};
 use crate::format::{ago, closeness, count, date_time, elapsed};
 use crate::list::ListedState;
 use crate::paint::{Paint, Tone};
-use crate::text::{COLUMNS, columns_of, fit, wrap};
+use crate::text::{COLUMNS, columns_of, fit, wrap, wrap_list};
+use crate::topics;
 use crate::waits;
 use crate::words::{agent_command, ended};
 
@@ -40,6 +42,7 @@ pub fn render(view: &View, now: Timestamp, alive: bool, style: &Style) -> String
     if let Some(said) = view.said() {
         rows.push(("said", fit(said, COLUMNS - LABEL)));
     }
+    rows.extend(labelled("hats", wrap_list(&topics::hats(state), COLUMNS - LABEL)));
     if !state.guidance.is_empty() {
         let n = u64::try_from(state.guidance.len()).unwrap_or(u64::MAX);
         rows.push(("guidance", format!("{} not yet taken up", count(n, "message", "messages"))));
@@ -149,7 +152,13 @@ pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
         "guidance": state.guidance,
         "nearest": near.map(|near| json!({ "key": near.def.key, "fraction": near.reading.fraction() })),
         "stopped": state.stopped,
+        "hats": state.bus.as_ref().map(|bus| bus.hats().iter().map(hat_json).collect::<Vec<_>>()),
     })
+}
+
+fn hat_json(hat: &Hat) -> Value {
+    let pending: Vec<&str> = hat.pending.iter().map(|letter| letter.topic.as_str()).collect();
+    json!({ "hat": hat.id, "activations": hat.activations, "exhausted": hat.exhausted, "pending": pending })
 }
 
 fn millis(duration: std::time::Duration) -> u64 {

@@ -8,8 +8,9 @@ use ralph_core::view::{Ended, GuardReading, View, Wait, clean};
 
 use crate::closing;
 use crate::format::{closeness, count, limit};
+use crate::live::NEAR;
 use crate::paint::{Paint, Tone};
-use crate::text::{COLUMNS, wrap_list};
+use crate::text::{COLUMNS, columns_of, wrap_list};
 use crate::waits;
 use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
@@ -152,8 +153,13 @@ impl Story {
         let counts =
             matches!(ended, Ended::Finished(_)) && self.view.state().is_some_and(|state| !state.plan.once);
         if let Some(near) = self.view.nearest(record.at).filter(|_| counts) {
-            let near = format!("  ({})", closeness(near.def, &near.reading));
-            line.push_str(&self.paint().dim(&near));
+            let words = format!("  ({})", closeness(near.def, &near.reading));
+            // Where a hat's topics fill the line, a limit that is far away can be left out.
+            let has_hats = self.view.state().is_some_and(|state| state.bus.is_some());
+            let used = columns_of(&words::ended(ended, Paint { color: false })) + columns_of(&words);
+            if !has_hats || used <= COLUMNS || near.reading.fraction() >= NEAR {
+                line.push_str(&self.paint().dim(&words));
+            }
         }
         vec![line]
     }

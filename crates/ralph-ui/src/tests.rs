@@ -1,6 +1,7 @@
 mod bytes;
 mod closings;
 mod commands;
+mod hats;
 mod idle;
 mod screens;
 mod script;

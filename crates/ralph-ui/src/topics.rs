@@ -3,20 +3,27 @@
 use std::collections::BTreeMap;
 
 use ralph_core::event::{Event, IterationFinished, TopicPublished, TopicRejected};
-use ralph_core::hat::Payload;
+use ralph_core::hat::{Hat, Payload, Topic};
+use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
 use ralph_core::view::clean;
 
 use crate::Style;
 use crate::format::{clock_millis, count};
 use crate::paint::Paint;
-use crate::words::foreign;
+use crate::text::{columns_of, fit};
+use crate::words::{OK, foreign};
 
-/// `code_reviewer`, `code_reviewer failed`; without a hat the outcome alone.
+/// Different topics on the line of an iteration.
+const SHOWN: usize = 4;
+/// Of a payload at least this much is shown, however narrow the window.
+const LEAST: usize = 4;
+
+/// `code_reviewer`, `code_reviewer failed`, `code_reviewer idle`; without a hat the outcome alone.
 pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {
     match &finished.hat {
         None => outcome.to_owned(),
-        Some(hat) if !finished.outcome.is_failure() => clean(hat),
+        Some(hat) if outcome == OK => clean(hat),
         Some(hat) => format!("{} {outcome}", clean(hat)),
     }
 }
@@ -25,13 +32,31 @@ pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {
 pub(crate) fn published(finished: &IterationFinished) -> String {
     let mut out = String::new();
     if !finished.publishes.is_empty() {
-        let topics: Vec<String> = finished.publishes.iter().map(|topic| clean(topic.as_str())).collect();
-        out.push_str(&format!(" → {}", topics.join(", ")));
+        out.push_str(&format!(" → {}", each_once(&finished.publishes)));
     }
     if let Some((number, of)) = finished.activation.and_then(|one| Some((one.number, one.of?))) {
         out.push_str(&format!(" ({number} of {of})"));
     }
     out
+}
+
+/// `plan.ready, build.task ×12`; of many different ones the first.
+fn each_once(topics: &[Topic]) -> String {
+    let mut seen: Vec<(&Topic, u32)> = Vec::new();
+    for topic in topics {
+        match seen.iter_mut().find(|(known, _)| *known == topic) {
+            Some((_, times)) => *times = times.saturating_add(1),
+            None => seen.push((topic, 1)),
+        }
+    }
+    let one = |(topic, times): &(&Topic, u32)| match times {
+        1 => clean(topic.as_str()),
+        n => format!("{} ×{n}", clean(topic.as_str())),
+    };
+    let shown: Vec<String> = seen.iter().take(SHOWN).map(one).collect();
+    let more = seen.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 pub(crate) fn details(event: &Event) -> String {
@@ -67,7 +92,7 @@ pub(crate) fn details(event: &Event) -> String {
 /// What a person wants to see of these while the run works.
 pub(crate) fn notice(event: &Event) -> String {
     match event {
-        Event::TopicRejected(_) => format!("refused: {}", details(event)),
+        Event::TopicRejected(e) => format!("refused: {}", foreign(&e.why)),
         Event::HatExhausted(_) => format!("exhausted: {}", details(event)),
         _ => details(event),
     }
@@ -97,15 +122,40 @@ fn rejected(rejected: &TopicRejected) -> String {
     format!("{}; {} may publish: {may}", foreign(&rejected.why), clean(&rejected.hat))
 }
 
-/// `10:00:41.123  #3    executor         implementation.done: look at a.rs  → code_reviewer`
-pub fn line(event: &TopicPublished, at: Timestamp, style: &Style) -> String {
+/// `10:00:41.123  #3    executor         implementation.done: look at a.rs  → code_reviewer`. In a window of so many
+/// columns the payload is cut, so that who gets it stays on the line.
+pub fn line(event: &TopicPublished, at: Timestamp, columns: Option<usize>, style: &Style) -> String {
     let paint = Paint { color: style.color };
-    let time = paint.dim(&clock_millis(at, &style.zone));
+    let time = clock_millis(at, &style.zone);
     let iteration = event.iteration.map(|n| format!("#{n}")).unwrap_or_default();
     let by_default = if event.by_default { " (default)" } else { "" };
-    let from = format!("{:<15}", clean(&event.from));
-    let said = said(event.topic.as_str(), &event.payload);
-    format!("{time}  {iteration:<5} {from}  {said}{by_default}  → {}", receivers(event))
+    let head = format!("  {iteration:<5} {:<15}  {}", clean(&event.from), clean(event.topic.as_str()));
+    let tail = format!("{by_default}  → {}", receivers(event));
+    let mut payload = match event.payload.is_empty() {
+        true => String::new(),
+        false => format!(": {}", foreign(event.payload.first_line())),
+    };
+    if let Some(columns) = columns {
+        let used = columns_of(&time) + columns_of(&head) + columns_of(&tail);
+        payload = fit(&payload, columns.saturating_sub(used).max(LEAST));
+    }
+    format!("{}{head}{payload}{tail}", paint.dim(&time))
+}
+
+/// How often each hat has been put on, and what waits for it: `code_reviewer 3 of 3 (exhausted)`.
+pub(crate) fn hats(state: &RunState) -> Vec<String> {
+    let Some((bus, plan)) = state.bus.as_ref().zip(state.plan.hats.as_deref()) else { return Vec::new() };
+    let one = |hat: &Hat| {
+        let of = plan.hat(&hat.id).and_then(|hat| hat.max_activations);
+        let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+        let note = match (hat.exhausted, hat.pending.len()) {
+            (true, _) => " (exhausted)".to_owned(),
+            (false, 0) => String::new(),
+            (false, n) => format!(" ({n} pending)"),
+        };
+        format!("{} {}{of}{note}", clean(&hat.id), hat.activations)
+    };
+    bus.hats().iter().map(one).collect()
 }
 
 /// How often each topic went where.

@@ -70,9 +70,11 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
         rest.push_str(", says it is complete");
     }
     match (finished.waits_as(), &finished.blocked) {
-        (Some(AgentState::Idle), _) => return Phrase { tone: Tone::Dim, head: "idle".to_owned(), rest },
+        (Some(AgentState::Idle), _) => {
+            return Phrase { tone: Tone::Dim, head: topics::head(finished, "idle"), rest };
+        }
         (Some(AgentState::WaitingForReview), _) => {
-            return Phrase { tone: Tone::Dim, head: "waits for review".to_owned(), rest };
+            return Phrase { tone: Tone::Dim, head: topics::head(finished, "waits for review"), rest };
         }
         (Some(AgentState::Blocked), _) | (_, Some(_)) => rest.push_str(", says it is blocked"),
         (Some(AgentState::Working) | None, None) => {}
@@ -93,9 +95,12 @@ fn spent(usage: &Usage, cost_usd: Option<f64>) -> String {
     }
 }
 
+/// What needs no word where a hat is named.
+pub(crate) const OK: &str = "ok";
+
 fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Ok => "ok",
+        Outcome::Ok => OK,
         Outcome::Failed => "failed",
         Outcome::TimedOut => "timed out",
         Outcome::Silent => "silent",

@@ -25,7 +25,8 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
         return count(&path, &filter, args.json);
     }
     let topics = filter.types == [PUBLISHED];
-    let mut printer = Printer { out: BufWriter::new(io::stdout()), json: args.json, topics, style: style() };
+    let (out, columns) = (BufWriter::new(io::stdout()), ralph_ui::terminal_width());
+    let mut printer = Printer { out, json: args.json, topics, columns, style: style() };
     let mut offset = 0;
     if let Some(last) = args.last {
         // The end as it is now: what is appended meanwhile is for the follower.
@@ -126,6 +127,8 @@ struct Printer {
     json: bool,
     /// Only topics are shown, so their type need not be.
     topics: bool,
+    /// Of the window, if there is one.
+    columns: Option<usize>,
     style: Style,
 }
 
@@ -137,7 +140,7 @@ impl Printer {
             false => match decode(line) {
                 Ok(record) => match (&record.event, self.topics) {
                     (Event::TopicPublished(published), true) => {
-                        ralph_ui::topics::line(published, record.at, &self.style)
+                        ralph_ui::topics::line(published, record.at, self.columns, &self.style)
                     }
                     _ => ralph_ui::event_line::render(&record, &self.style),
                 },

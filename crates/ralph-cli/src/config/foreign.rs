@@ -1,7 +1,7 @@
 //! Keys that a user may well write and that mean nothing here: those of ralph-orchestrator that ralph does not have.
 
 /// Settings of ralph-orchestrator, and what to do instead where there is something.
-pub const ORCHESTRATOR: [(&str, &str); 48] = [
+pub const ORCHESTRATOR: [(&str, &str); 49] = [
     ("RObot", "guide a running loop with `ralph say`"),
     ("_suppress_warnings", "remove it: a wrong key is an error here, not a warning"),
     ("adapters", "set `agent`, and `event_loop.iteration_timeout` for a timeout"),
@@ -31,6 +31,7 @@ pub const ORCHESTRATOR: [(&str, &str); 48] = [
     ("hats.*.aggregate", ""),
     ("hats.*.concurrency", "remove it: one hat is worn at a time"),
     ("hats.*.disallowed_tools", "use the options of the hat's own agent: `agent` and `args`"),
+    ("hats.*.import", "write the hat out here"),
     ("hats.*.timeout", "use `iteration_timeout`"),
     ("hooks", ""),
     ("iteration_telemetry", "remove it: every iteration is recorded; see `ralph events`"),

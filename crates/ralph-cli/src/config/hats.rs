@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::hat::{
-    COORDINATOR, Finding, FindingPlace, HatPlan, HatsPlan, Instructions, Pattern, Topic, analyse,
-    default_start,
+    COORDINATOR, Finding, FindingKind, FindingPlace, HatPlan, HatsPlan, Instructions, Pattern, Topic,
+    analyse, default_start,
 };
 use ralph_core::plan::{AgentPlan, Task};
 use ralph_core::ralph_md::is_name;
@@ -247,15 +247,27 @@ fn check_hat(
         let message = format!("`{id}` may not publish `{topic}`, its own default");
         found.push(settings.at(&path("default_publishes"), message).help("add it to `publishes`"));
     }
+    let promise = promise(definition);
     for (i, PatternText(pattern)) in hat.publishes.iter().enumerate() {
+        let at = path(&format!("publishes.{i}"));
+        if promise.is_some() && pattern.literal() == promise && hat.completes == Some(false) {
+            let message =
+                format!("`{pattern}` is the completion promise, and `{id}` may not complete the run");
+            found.push(settings.at(&at, message).help("remove it here, or `completes: false`"));
+        }
         let owner = pattern.as_str().strip_suffix(".exhausted");
         if owner.is_some_and(|owner| definition.hats.0.iter().any(|(id, _)| id == owner)) {
             let message = format!(
                 "`{pattern}` is published by ralph itself, when that hat has used up its activations"
             );
-            found.push(settings.at(&path(&format!("publishes.{i}")), message).help("remove it here"));
+            found.push(settings.at(&at, message).help("remove it here"));
         }
     }
+}
+
+/// The completion promise, where it can be a topic.
+fn promise(definition: &Definition) -> Option<Topic> {
+    definition.event_loop.completion_promise.as_ref().and_then(|text| text.0.trim().parse().ok())
 }
 
 impl HatDef {
@@ -280,9 +292,12 @@ impl HatDef {
         if let Some(file) = &self.instructions_file {
             return Some(Instructions::File(folder.join(&file.0)));
         }
-        let parts: Vec<&str> =
-            self.instructions.iter().chain(&self.extra_instructions).map(|text| text.0.trim()).collect();
-        (!parts.is_empty()).then(|| Instructions::Text(parts.join("\n\n")))
+        self.instructions.as_ref().map(|text| Instructions::Text(text.0.trim().to_owned()))
+    }
+
+    fn extra_instructions(&self) -> Option<String> {
+        let parts: Vec<&str> = self.extra_instructions.iter().map(|text| text.0.trim()).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 }
 
@@ -311,6 +326,7 @@ impl HatsPlace<'_> {
             task: text_of(task),
             required_events: event_loop.required_events.iter().map(|pattern| pattern.0.clone()).collect(),
             max_consecutive_blocked: event_loop.max_consecutive_blocked.0,
+            completion_promise: promise(definition),
             hats: hats?,
         })))
     }
@@ -334,6 +350,7 @@ impl HatsPlace<'_> {
             max_activations: hat.max_activations.map(|count| count.0),
             completes: hat.completes.unwrap_or(true),
             instructions,
+            extra_instructions: hat.extra_instructions(),
             agent,
             iteration_timeout: hat.iteration_timeout.map(|time| time.0),
             gates: hat.gates.as_ref().map(|gates| gates.iter().map(|gate| gate.0.clone()).collect()),
@@ -371,7 +388,11 @@ pub fn findings(settings: &Settings, plan: &HatsPlan) -> Vec<Diagnostic> {
 fn warning(settings: &Settings, plan: &HatsPlan, finding: Finding) -> Diagnostic {
     let (path, meant) = match &finding.place {
         FindingPlace::StartingEvent => ("event_loop.starting_event".to_owned(), None),
-        FindingPlace::RequiredEvent(n) => (format!("event_loop.required_events.{n}"), None),
+        FindingPlace::RequiredEvent(n) => {
+            let topics = plan.hats.iter().flat_map(|hat| &hat.publishes).map(Pattern::as_str);
+            let wanted = plan.required_events.get(*n).and_then(|wanted| nearest(wanted.as_str(), topics));
+            (format!("event_loop.required_events.{n}"), wanted)
+        }
         FindingPlace::Hats => ("hats".to_owned(), None),
         FindingPlace::Hat(id) => (format!("hats.{id}"), None),
         FindingPlace::Trigger(id, n) => {
@@ -398,7 +419,7 @@ fn warning(settings: &Settings, plan: &HatsPlan, finding: Finding) -> Diagnostic
     };
     let of_a_word = matches!(
         finding.kind,
-        ralph_core::hat::FindingKind::UnhandledTopic | ralph_core::hat::FindingKind::UnpublishedTrigger
+        FindingKind::UnhandledTopic | FindingKind::UnpublishedTrigger | FindingKind::CompletionUnreachable
     );
     match meant.filter(|_| of_a_word) {
         Some(name) => found.help(format!("did you mean `{name}`?")).help(finding.help),

@@ -288,5 +288,27 @@ pub fn check(settings: &Settings, definition: &Definition, tools_told: bool) -> 
         let kind = kind.noun();
         found.push(one.help(format!("add a gate: gates: [{{name: {name}, run: …, kind: {kind}}}]")));
     }
+    if !tools_told {
+        found.extend(check_hats(settings, definition, &proof));
+    }
+    found
+}
+
+/// A hat that picks its gates has to keep those that are the only proof.
+fn check_hats(settings: &Settings, definition: &Definition, proof: &Proof) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (id, hat) in definition.hats.0.iter().filter(|(_, hat)| hat.completes != Some(false)) {
+        let Some(own) = &hat.gates else { continue };
+        for kind in proof.required().filter(|kind| proof.has_gate(*kind)) {
+            let gates: Vec<&GatePlan> = proof.gates.iter().filter(|gate| gate.checks(kind)).collect();
+            let keeps = |gate: &&GatePlan| own.iter().any(|name| name.0 == gate.name);
+            if !gates.iter().any(keeps) {
+                let at = format!("hats.{id}.gates");
+                let message = format!("`{at}`: without a {} gate no claim of `{id}` can count", kind.noun());
+                let help = format!("add {}, or set `completes: false`", quote(&gates[0].name));
+                found.push(settings.at(&at, message).help(help));
+            }
+        }
+    }
     found
 }

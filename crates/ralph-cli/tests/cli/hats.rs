@@ -140,16 +140,20 @@ fn a_hat_has_its_own_agent_instructions_time_and_prompt() {
         "ralph.yml",
         &format!(
             "core: {{guardrails: [Be kind], scratchpad: notes.md}}\nhats:\n  a:\n    name: The First\n    triggers: [task.start]\n    \
-             publishes: [a.done]\n    agent: {other}\n    instructions_file: a.md\n    scratchpad: own.md\n    iteration_timeout: 90s\n"
+             publishes: [a.done]\n    agent: {other}\n    instructions_file: a.md\n    scratchpad: own.md\n    iteration_timeout: 90s\n    \
+             extra_instructions: [And as told here.]\n"
         ),
     );
     world.write("a.md", "Work as told in the file.");
     world.run("exit 1", &[]).expect(0);
     assert_eq!(world.read("env.txt"), "RALPH_HAT=a\n");
     let prompt = world.read("other.md");
-    for part in
-        ["the hat `a` (The First)", "Work as told in the file.", "- Be kind", "`own.md` is the scratchpad"]
-    {
+    for part in [
+        "the hat `a` (The First)",
+        "Work as told in the file.\n\nAnd as told here.",
+        "- Be kind",
+        "`own.md` is the scratchpad",
+    ] {
         assert!(prompt.contains(part), "{part}:\n{prompt}");
     }
     assert!(!prompt.contains("notes.md"));
@@ -178,4 +182,110 @@ fn required_events_hold_for_the_tree_that_is_there() {
     let why = events.last("completion.rejected")["why"].to_string();
     assert!(why.contains("review.ok"), "{why}");
     assert_eq!(events.finished().len(), 5);
+}
+
+#[test]
+fn a_hat_has_its_own_time() {
+    let world = world(
+        "event_loop: {iteration_timeout: 1h, max_consecutive_failures: 1}\nhats:\n  \
+         slow: {triggers: [task.start], publishes: [x], iteration_timeout: 200ms}\n",
+    );
+    world.run("sleep 120s", &[]).expect(1);
+    let finished = world.events().last("iteration.finished").clone();
+    assert_eq!((&finished["outcome"], &finished["hat"]), (&json!("timed_out"), &json!("slow")));
+}
+
+/// Nobody knows how to go on: asked once more, then the coordinator, then nobody.
+#[test]
+fn silence_goes_to_the_coordinator_and_then_ends_the_run() {
+    let world = world(
+        "hats:\n  a: {description: Makes the tea, triggers: [task.start], publishes: [tea.made]}\n  \
+         b: {description: Drinks it, triggers: [tea.made], publishes: []}\n",
+    );
+    let done = world.run("append runs.txt\nsave-prompt prompt-%i.md\nsay nothing", &[]).expect(1);
+    assert_eq!(world.stopped(), ("no_handoff".to_owned(), 1));
+    assert_eq!(world.read("runs.txt").lines().count(), 5);
+    assert!(world.read("prompt-2.md").contains("ended without publishing anything"));
+    let coordinator = world.read("prompt-3.md");
+    for part in
+        ["`a` was asked twice", "`a`: Makes the tea", "`b`: Drinks it, put on by `tea.made`", "`task.start`"]
+    {
+        assert!(coordinator.contains(part), "{part}:\n{coordinator}");
+    }
+    assert!(done.stdout.contains("#3 ralph "), "{}", done.stdout);
+    world.verify();
+    // A person may let it go on, and the coordinator finds the way.
+    world.ralph(["resume"]).expect(1);
+    let world = self::world("hats:\n  a: {triggers: [task.start], publishes: [x]}\n  b: {triggers: [x]}\n");
+    world.run("hat ralph: emit x go\nhat b: say <ralph>COMPLETE</ralph>", &[]).expect(0);
+    assert_eq!(topics(&world.events()), ["task.start ralph>a", "x ralph>b"]);
+}
+
+#[test]
+fn what_comes_for_an_exhausted_hat_is_dropped_and_kept_for_its_reset() {
+    let world = world(
+        "hats:\n  a: {triggers: [task.start, b.no, b.exhausted], publishes: [b.go]}\n  \
+         b: {triggers: [b.go], publishes: [b.no], max_activations: 1}\n",
+    );
+    let script = "append runs.txt\nhat a: emit b.go %i\non 2: emit b.no\non 5+: say <ralph>COMPLETE</ralph>\nsave-prompt prompt-%i.md";
+    world.run(script, &[]).expect(4);
+    assert_eq!((world.stopped().0.as_str(), world.read("runs.txt").lines().count()), ("hat_exhausted", 4));
+    let shown = world.ralph(["events", "--topic", "b.go"]).expect(0).stdout;
+    assert!(shown.ends_with("b.go: 4  → nobody (dropped for b)\n"), "{shown}");
+    assert_eq!(topics(&world.events()).iter().filter(|topic| topic.starts_with("b.exhausted")).count(), 1);
+    world.ralph(["resume", "--reset-hat", "b"]).expect(0);
+    // What was not delivered before, and what was dropped since, in the order it was published.
+    let prompt = world.read("prompt-5.md");
+    let at = |text: &str| prompt.find(text).unwrap_or_else(|| panic!("{text}:\n{prompt}"));
+    assert!(at("in iteration 3") < at("in iteration 4"));
+    world.verify();
+}
+
+#[test]
+fn a_hat_is_reset_in_a_run_that_goes_on() {
+    let world = world(
+        "hats:\n  a: {triggers: [task.start, b.no], publishes: [b.go]}\n  \
+         b: {triggers: [b.go], publishes: [b.no], max_activations: 1}\n  c: {triggers: ['*.exhausted'], publishes: [c.done]}\n",
+    );
+    let script = "hat a: emit b.go %i\non 2: emit b.no\nhat c: write up x\nhat c: wait-for go\nhat c: emit c.done\n\
+        on 5: say <ralph>COMPLETE</ralph>";
+    let live = world.start_run(script, &[]);
+    world.wait_for_file("up");
+    let said = world.ralph(["say", "--reset-hat", "b"]).expect(0).stdout;
+    assert!(said.contains('b'), "{said}");
+    world.ralph(["say", "--reset-hat", "d"]).expect(2);
+    world.write("go", "");
+    live.wait().expect(0);
+    let activated = world.events().last("hat.activated").clone();
+    assert_eq!((&activated["hat"], &activated["activation"]), (&json!("b"), &json!(1)));
+    world.verify();
+}
+
+/// As ralph-orchestrator writes it.
+#[test]
+fn a_file_of_ralph_orchestrator_runs_to_its_promise() {
+    let world = World::new();
+    let agent = world.agent(
+        "append runs.txt\nhat builder: emit build.done tests: pass\nhat reviewer: sh ralph emit \"LOOP_COMPLETE\" \"All done\"",
+    );
+    let text = format!(
+        "cli:\n  backend: custom\n  command: \"{agent}\"\n  prompt_mode: stdin\nevent_loop:\n  prompt_file: \"PROMPT.md\"\n  completion_promise: \"LOOP_COMPLETE\"\n  \
+         starting_event: \"build.task\"\n  max_iterations: 100\n  max_runtime_seconds: 14400\ncore:\n  \
+         scratchpad: \".ralph/agent/scratchpad.md\"\n  specs_dir: \".ralph/specs/\"\n  guardrails:\n    - \"Be brief\"\nhats:\n  \
+         builder:\n    name: \"Builder\"\n    description: \"Builds.\"\n    triggers: [\"build.task\"]\n    \
+         publishes: [\"build.done\", \"build.blocked\"]\n    default_publishes: \"build.done\"\n    max_activations: 5\n    \
+         extra_instructions: [\"Be quick.\"]\n    instructions: |\n      ## BUILDER\n      Build it.\n  \
+         reviewer:\n    name: \"Reviewer\"\n    triggers: [\"build.done\"]\n    publishes: [\"LOOP_COMPLETE\", \"build.task\"]\n"
+    );
+    world.write("ralph.yml", &text);
+    world.write("PROMPT.md", "Build the thing.");
+    world.ralph(["run"]).expect(0);
+    let events = world.events();
+    assert_eq!(world.stopped(), ("complete".to_owned(), 0));
+    assert_eq!(topics(&events), ["build.task ralph>builder", "build.done builder>reviewer"]);
+    assert_eq!(payloads(&events)[0], "Build the thing.");
+    world.verify();
+    world.write("ralph.yml", &text.replace("max_activations", "concurrency"));
+    let refused = world.ralph(["run"]).expect(2);
+    assert!(refused.stderr.contains("concurrency") && refused.stderr.contains("^^^"), "{}", refused.stderr);
 }

@@ -14,6 +14,8 @@ use crate::time::Timestamp;
 /// Whether the steps behind this one are still to be asked.
 pub(super) enum Flow {
     Next,
+    /// Something was decided on which the steps before this one may hang: they are asked again.
+    Again,
     /// This turn is decided: the run has stopped, waits, or is at work.
     Settled,
 }
@@ -35,9 +37,12 @@ impl Turn<'_> {
             Self::wait_if_due,
             Self::start_next,
         ];
-        for step in steps {
-            if let Flow::Settled = step(self) {
-                return;
+        let mut left = steps.iter();
+        while let Some(step) = left.next() {
+            match step(self) {
+                Flow::Next => {}
+                Flow::Again => left = steps.iter(),
+                Flow::Settled => return,
             }
         }
     }

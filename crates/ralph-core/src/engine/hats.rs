@@ -106,9 +106,16 @@ impl Turn<'_> {
         staged.map(|staged| staged.topic.clone()).collect()
     }
 
+    /// Whether the iteration that ends now has published the completion promise.
+    pub(super) fn promised(&self) -> bool {
+        self.state().bus.as_ref().is_some_and(|bus| bus.promised())
+    }
+
     pub(super) fn reset_hat(&mut self, reset: HatReset) {
         if self.state().bus.as_ref().is_some_and(|bus| bus.hat(&reset.hat).is_some()) {
             self.emit(Event::HatReset(reset));
+            // A person who speaks is not kept waiting.
+            self.end_wait_for_work();
         }
     }
 
@@ -130,14 +137,13 @@ impl Turn<'_> {
 
     /// Goes on until the bus has found somebody to put on, or a reason to stop.
     pub(super) fn hear_bus(&mut self) -> Flow {
-        loop {
-            match self.next_on_bus() {
-                None | Some(Next::Wear(_)) => return Flow::Next,
-                Some(Next::Publish(staged)) => self.publish(staged),
-                Some(Next::Exhaust(exhausted)) => self.emit(Event::HatExhausted(exhausted)),
-                Some(Next::Stop(reason)) => return self.stop_if(Some(reason)),
-            }
+        match self.next_on_bus() {
+            None | Some(Next::Wear(_)) => return Flow::Next,
+            Some(Next::Publish(staged)) => self.publish(staged),
+            Some(Next::Exhaust(exhausted)) => self.emit(Event::HatExhausted(exhausted)),
+            Some(Next::Stop(reason)) => return self.stop_if(Some(reason)),
         }
+        Flow::Again
     }
 
     /// The hat of the iteration that is about to start.

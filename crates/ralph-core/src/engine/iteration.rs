@@ -117,11 +117,12 @@ impl Turn<'_> {
         // What a failed agent says about the task does not count.
         let ok = outcome == Outcome::Ok;
         let blocked = exited.blocked.clone().filter(|_| ok);
-        let claims_complete = ok && exited.claims_complete && blocked.is_none();
         let iteration = exited.iteration;
         if ok {
             self.check_said(exited);
         }
+        let claims = exited.claims_complete || self.promised();
+        let claims_complete = ok && claims && blocked.is_none();
         if claims_complete {
             self.emit(Event::CompletionClaimed { iteration });
         }

@@ -39,7 +39,7 @@ impl Turn<'_> {
     fn open(&mut self, last: &IterationFinished) -> Flow {
         if last.claims_complete {
             let by_hat = self.missing_by_hat(last);
-            let missing: Vec<Missing> = by_hat.into_iter().chain(self.missing_by_tools()).collect();
+            let missing: Vec<Missing> = by_hat.into_iter().chain(self.missing_by_tools(last)).collect();
             if !missing.is_empty() {
                 return self.reject(last, missing);
             }
@@ -83,10 +83,11 @@ impl Turn<'_> {
         self.gates_of(last).filter(|gate| claims || gate.when == GateWhen::Iteration).cloned().collect()
     }
 
-    /// What the agent's own tools reported. Where a gate checks the same, it decides.
-    fn missing_by_tools(&self) -> Vec<Missing> {
+    /// What the agent's own tools reported. Where a gate that counts for this hat checks the same, it decides.
+    fn missing_by_tools(&self, last: &IterationFinished) -> Vec<Missing> {
         let (proof, ledger) = (&self.state().plan.proof, &self.state().ledger);
-        let required = proof.required().filter(|kind| !proof.has_gate(*kind));
+        let has_gate = |kind: Kind| self.gates_of(last).any(|gate| gate.checks(kind));
+        let required = proof.required().filter(|kind| !has_gate(*kind));
         let mut missing: Vec<Missing> = required.filter_map(|kind| unsettled(kind, ledger)).collect();
         let told: Vec<Kind> = proof.required().collect();
         let why = match proof.require_no_errors {
@@ -95,8 +96,7 @@ impl Turn<'_> {
             NoErrors::Checks => {
                 let left = ledger.left_failing();
                 // One sentence for each thing is enough.
-                let mut left =
-                    left.iter().filter(|one| !proof.has_gate(one.kind) && !told.contains(&one.kind));
+                let mut left = left.iter().filter(|one| !has_gate(one.kind) && !told.contains(&one.kind));
                 left.next().map(|one| format!("{} is left failing", one.command))
             }
         };

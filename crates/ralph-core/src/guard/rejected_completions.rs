@@ -2,6 +2,7 @@
 
 use super::{Asked, Guard, GuardDef, Reading};
 use crate::event::GateFinished;
+use crate::hat::HatsPlan;
 use crate::plan::AgentPlan;
 use crate::state::RunState;
 use crate::stop::StopKind;
@@ -16,7 +17,8 @@ pub(super) const DEF: GuardDef = GuardDef {
     build: |plan| {
         let tools_told = std::iter::once(&plan.agent).chain(&plan.fallback).any(AgentPlan::shows_work);
         let guard = || Box::new(RejectedCompletions { max: plan.proof.max_rejected }) as Box<dyn Guard>;
-        plan.proof.can_refuse(tools_told).then(guard)
+        let by_hat = plan.hats.as_deref().is_some_and(HatsPlan::can_refuse);
+        (by_hat || plan.proof.can_refuse(tools_told)).then(guard)
     },
 };
 

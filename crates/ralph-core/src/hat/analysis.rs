@@ -106,7 +106,8 @@ impl Analysis<'_> {
     /// The edges whose topic a trigger would take.
     fn fitting(&self, n: usize, trigger: &Pattern) -> impl Iterator<Item = &Edge> {
         let own = move |edge: &Edge| edge.kind == Kind::Exhausted && edge.from == Source::Hat(n);
-        self.graph.edges.iter().filter(move |edge| trigger.overlaps(&edge.topic) && !own(edge))
+        let heard = move |edge: &Edge| edge.kind != Kind::Promise && !own(edge);
+        self.graph.edges.iter().filter(move |edge| trigger.overlaps(&edge.topic) && heard(edge))
     }
 
     /// A topic that this hat never gets, and who gets it instead, if that is so for all of them.
@@ -139,8 +140,8 @@ impl Analysis<'_> {
 
     fn unhandled(&mut self, n: usize, hat: &HatPlan) {
         let required = |topic: &Pattern| self.plan.required_events.iter().any(|one| one.overlaps(topic));
-        let lost =
-            |edge: &&Edge| edge.to.is_empty() && edge.kind != Kind::Exhausted && !required(&edge.topic);
+        let meant = |edge: &Edge| !matches!(edge.kind, Kind::Exhausted | Kind::Promise);
+        let lost = |edge: &&Edge| edge.to.is_empty() && meant(edge) && !required(&edge.topic);
         let lost: Vec<(Kind, String)> = self
             .graph
             .edges_from(Source::Hat(n))
@@ -173,7 +174,11 @@ impl Analysis<'_> {
                 continue;
             }
             let names: Vec<String> = hats.iter().map(|n| format!("`{}`", self.id(*n))).collect();
-            let message = format!("{} all get `{topic}`, each in an iteration of its own", names.join(", "));
+            let all = match &names[..] {
+                [one, other] => format!("{one} and {other} both"),
+                _ => format!("{} all", names.join(", ")),
+            };
+            let message = format!("{all} get `{topic}`, each in an iteration of its own");
             let last = &self.plan.hats[hats[hats.len() - 1]];
             let fits = |one: &Pattern| one.literal().is_some_and(|literal| literal.as_str() == topic);
             let at = last.triggers.iter().position(fits).unwrap_or(0);

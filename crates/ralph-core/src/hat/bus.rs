@@ -33,6 +33,10 @@ pub struct Bus {
     /// Events published so far; also the id of the last one.
     pub(super) published: u64,
     staged: Vec<Staged>,
+    /// Who publishes this says that the task is complete, and nobody hears of it.
+    promise: Option<Topic>,
+    /// The iteration that is running has said so.
+    promised: bool,
     pub(super) due: VecDeque<Staged>,
     wearing: Option<Wearing>,
     pub(super) silent: Option<Silent>,
@@ -137,7 +141,8 @@ impl Bus {
             by_default: false,
             iteration: None,
         };
-        Self { hats, index, due: VecDeque::from([start]), ..Self::default() }
+        let promise = plan.completion_promise.clone();
+        Self { hats, index, promise, due: VecDeque::from([start]), ..Self::default() }
     }
 
     pub fn hat(&self, id: &str) -> Option<&Hat> {
@@ -181,6 +186,11 @@ impl Bus {
         &self.staged
     }
 
+    /// Whether the iteration that is running has published the completion promise.
+    pub fn promised(&self) -> bool {
+        self.promised
+    }
+
     /// Whether a topic was published since the workspace last changed.
     pub fn heard_since_change(&self, wanted: &super::Pattern) -> bool {
         self.since_change.iter().any(|topic| wanted.matches(topic))
@@ -220,13 +230,17 @@ impl Bus {
 
     fn started(&mut self, hat: &str) {
         let taken = self.hat(hat).map_or(0, |hat| hat.pending.len());
-        self.staged.clear();
+        self.forget_staged();
         self.unheard.clear();
         self.wearing = Some(Wearing { hat: hat.to_owned(), taken, told: self.rejected.len() });
     }
 
     fn stage(&mut self, iteration: IterationNumber, topic: &str, payload: Payload) {
         let (Some(wearing), Ok(topic)) = (&self.wearing, topic.parse()) else { return };
+        if self.promise.as_ref() == Some(&topic) {
+            self.promised = true;
+            return;
+        }
         let (from, iteration) = (wearing.hat.clone(), Some(iteration));
         self.staged.push(Staged { topic, payload, from, by_default: false, iteration });
     }
@@ -236,6 +250,9 @@ impl Bus {
         let refused = |staged: &Staged| staged.topic.as_str() == rejected.topic;
         if let Some(at) = self.staged.iter().rposition(refused) {
             self.staged.remove(at);
+        }
+        if self.promise.as_ref().is_some_and(|promise| promise.as_str() == rejected.topic) {
+            self.promised = false;
         }
         self.rejected.push(rejected.clone());
         if self.rejected.len() > MAX_REJECTED {
@@ -248,8 +265,13 @@ impl Bus {
 
     /// The attempt says nothing about the task: what it published is gone, what it was given is still there.
     fn interrupted(&mut self) {
-        self.staged.clear();
+        self.forget_staged();
         self.wearing = None;
+    }
+
+    fn forget_staged(&mut self) {
+        self.staged.clear();
+        self.promised = false;
     }
 
     fn finished(&mut self, finished: &IterationFinished) {
@@ -263,6 +285,7 @@ impl Bus {
         }
         let Some(wearing) = self.wearing.take().filter(|_| ok) else { return self.interrupted() };
         self.rejected.drain(..wearing.told.min(self.rejected.len()));
+        self.promised = false;
         let letters = self.take(&wearing);
         if !self.staged.is_empty() {
             self.silent = None;
@@ -270,12 +293,17 @@ impl Bus {
             self.due.extend(self.staged.drain(..));
         } else if wearing.hat == COORDINATOR {
             self.coordinator_turns = self.coordinator_turns.saturating_add(1);
-        } else if claimed || !self.is_mute(&wearing.hat) {
+        } else if claimed || !self.is_mute(&wearing.hat) || self.was_silent(&wearing.hat) {
             let before = self.silent.take().filter(|silent| silent.hat == wearing.hat);
             let times = before.as_ref().map_or(0, |silent| silent.times).saturating_add(1);
             let letters = before.into_iter().flat_map(|silent| silent.letters).chain(letters).collect();
             self.silent = Some(Silent { hat: wearing.hat, letters, times, claimed });
         }
+    }
+
+    /// Whether it has been asked once more already. That is counted whatever it says.
+    fn was_silent(&self, id: &str) -> bool {
+        self.silent.as_ref().is_some_and(|silent| silent.hat == id)
     }
 
     fn is_mute(&self, id: &str) -> bool {
@@ -378,13 +406,9 @@ impl Bus {
         let Some(n) = self.index.get(id) else { return };
         let hat = &mut self.hats[*n];
         (hat.activations, hat.exhausted, hat.streak) = (0, false, None);
-        // It gets everything that it was not given, in the order it was published.
-        hat.pending.extend(hat.missed.drain(..));
+        // It gets everything that it was not given, or said nothing about, in the order it was published.
+        hat.pending.extend(hat.missed.drain(..).chain(hat.unanswered.drain(..)));
         hat.pending.make_contiguous().sort_by_key(|letter| letter.id);
-        let letters = std::mem::take(&mut hat.unanswered);
-        if !letters.is_empty() && self.silent.is_none() {
-            self.silent = Some(Silent { hat: id.to_owned(), letters, times: 1, claimed: false });
-        }
         self.stuck.take_if(|stuck| stuck == id);
         self.unheard.retain(|unheard| !unheard.dropped.iter().any(|hat| hat == id));
     }

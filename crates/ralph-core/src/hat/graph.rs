@@ -50,6 +50,8 @@ pub enum Kind {
     /// One of the hat's topics, by its place in `publishes`.
     Publishes(usize),
     Default,
+    /// The completion promise: it ends the run, and nobody hears of it.
+    Promise,
     /// The hat has used up its activations.
     Exhausted,
     /// The run goes in circles.
@@ -76,7 +78,11 @@ impl Graph {
                 completes: hat.completes,
             });
             for (i, pattern) in hat.publishes.iter().enumerate() {
-                graph.add(plan, &routes, Source::Hat(n), pattern.clone(), Kind::Publishes(i));
+                let kind = match pattern.literal() {
+                    Some(topic) if plan.completion_promise.as_ref() == Some(&topic) => Kind::Promise,
+                    _ => Kind::Publishes(i),
+                };
+                graph.add(plan, &routes, Source::Hat(n), pattern.clone(), kind);
             }
             if let Some(topic) = &hat.default_publishes
                 && !hat.publishes.iter().any(|pattern| pattern.as_str() == topic.as_str())
@@ -99,6 +105,7 @@ impl Graph {
         let all = 0..plan.hats.len();
         let hears = |n: &usize| plan.hats[*n].triggers.iter().any(|trigger| trigger.overlaps(&topic));
         let mut to: Vec<usize> = match topic.literal() {
+            _ if kind == Kind::Promise => Vec::new(),
             Some(topic) => routes.subscribers(&topic),
             None => all.filter(hears).collect(),
         };

@@ -133,7 +133,7 @@ impl Bus {
 
     /// Why a claim of completion under this hat does not count, if it does not.
     pub fn refuses_completion(&self, hat: &str, plan: &HatsPlan) -> Option<Missing> {
-        if plan.hat(hat).is_some_and(|hat| !hat.completes) {
+        if !plan.may_complete(hat) {
             let why = format!("the hat `{hat}` may not complete the run; publish a topic instead");
             return Some(Missing { name: "completes".to_owned(), why });
         }

@@ -25,6 +25,9 @@ pub struct HatsPlan {
     /// How often in a row a hat may say that it is blocked by the same thing.
     #[serde(default = "three")]
     pub max_consecutive_blocked: u32,
+    /// The run's completion promise, where it can be a topic. Who publishes it claims that the task is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_promise: Option<Topic>,
     /// In the order of the file.
     pub hats: Vec<HatPlan>,
 }
@@ -55,6 +58,9 @@ pub struct HatPlan {
     pub completes: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
+    /// And this, below the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_instructions: Option<String>,
     /// Another agent than the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentPlan>,
@@ -97,6 +103,7 @@ impl HatPlan {
             max_activations: None,
             completes: true,
             instructions: None,
+            extra_instructions: None,
             agent: None,
             iteration_timeout: None,
             gates: None,
@@ -112,6 +119,7 @@ impl HatsPlan {
             task: None,
             required_events: Vec::new(),
             max_consecutive_blocked: three(),
+            completion_promise: None,
             hats,
         }
     }
@@ -128,10 +136,23 @@ impl HatsPlan {
         if self.is_exhaustion(&parsed) {
             return Err(refusal("only ralph itself says that a hat is exhausted".to_owned()));
         }
-        match self.patterns(hat).iter().any(|pattern| pattern.matches(&parsed)) {
+        let is_promise = self.completion_promise.as_ref() == Some(&parsed);
+        if is_promise && !self.may_complete(hat) {
+            return Err(refusal(format!("`{hat}` may not say that the task is complete")));
+        }
+        match is_promise || self.patterns(hat).iter().any(|pattern| pattern.matches(&parsed)) {
             true => Ok(parsed),
             false => Err(refusal(format!("`{hat}` may not publish `{topic}`"))),
         }
+    }
+
+    /// Whether a claim of completion may be refused for want of the right hat or topic.
+    pub fn can_refuse(&self) -> bool {
+        !self.required_events.is_empty() || self.hats.iter().any(|hat| !hat.completes)
+    }
+
+    pub fn may_complete(&self, hat: &str) -> bool {
+        self.hat(hat).is_none_or(|hat| hat.completes)
     }
 
     /// Whether this is the topic by which ralph tells that one of the hats is exhausted.
@@ -198,5 +219,19 @@ mod tests {
         assert!(plan.permit("loud", "battery.exhausted").is_ok());
         assert!(plan.permit(COORDINATOR, "task.start").is_ok() && plan.permit(COORDINATOR, "log").is_err());
         assert_eq!(plan.may_publish(COORDINATOR), ["task.start", "work.done"]);
+    }
+
+    #[test]
+    fn the_completion_promise_is_for_every_hat_that_may_complete() {
+        let quiet = HatPlan::new("quiet", patterns(&["task.start"]), Vec::new());
+        let bound = HatPlan { completes: false, ..HatPlan::new("bound", Vec::new(), patterns(&["*"])) };
+        let plan = HatsPlan {
+            completion_promise: "LOOP_COMPLETE".parse().ok(),
+            ..HatsPlan::new(vec![quiet, bound])
+        };
+        assert!(plan.permit("quiet", "LOOP_COMPLETE").is_ok() && plan.permit("quiet", "x").is_err());
+        assert!(plan.permit(COORDINATOR, "LOOP_COMPLETE").is_ok());
+        assert!(plan.permit("bound", "x").is_ok());
+        assert!(plan.permit("bound", "LOOP_COMPLETE").unwrap_err().why.contains("may not say"));
     }
 }

@@ -6,10 +6,11 @@ mod scenes;
 
 use std::time::Duration;
 
+use crate::effect::{Effect, When};
 use crate::engine::Engine;
 use crate::event::{
     AgentExited, Event, Exit, FORMAT, FilesChanged, HatActivated, HatReset, RunResumed, RunStarted,
-    TopicEmitted, TopicPublished,
+    TimerSlot, TopicEmitted, TopicPublished,
 };
 use crate::hat::{HatPlan, HatsPlan, Pattern, Payload};
 use crate::ids::{RunId, Seq};
@@ -63,6 +64,8 @@ struct Run {
     engine: Engine,
     now: Timestamp,
     journal: Vec<Record>,
+    /// The time that the first agent was given.
+    timeout_of_the_first: Option<Duration>,
 }
 
 impl Run {
@@ -71,7 +74,15 @@ impl Run {
         let started =
             RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan };
         let (engine, step) = Engine::start(now, started);
-        let mut run = Run { engine, now, journal: Vec::new() };
+        let timeout_of_the_first = step.effects.iter().find_map(|effect| match effect {
+            Effect::StartTimer { timer, when: When::After(after) }
+                if timer.slot == TimerSlot::IterationTimeout =>
+            {
+                Some(*after)
+            }
+            _ => None,
+        });
+        let mut run = Run { engine, now, journal: Vec::new(), timeout_of_the_first };
         run.record(step.events);
         run
     }
@@ -84,7 +95,7 @@ impl Run {
         // A wait that nothing of this is about.
         while let Phase::Waiting(waiting) = &self.engine.state().phase {
             self.now = waiting.until;
-            let timer = crate::event::TimerId { slot: crate::event::TimerSlot::Wait, epoch: waiting.epoch };
+            let timer = crate::event::TimerId { slot: TimerSlot::Wait, epoch: waiting.epoch };
             let step = self.engine.handle(self.now, Report::TimerFired(timer).into());
             for event in step.events {
                 let seq = Seq(self.journal.len() as u64 + 1);

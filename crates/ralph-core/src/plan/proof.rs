@@ -60,7 +60,7 @@ impl Proof {
 
     /// Whether a gate settles this kind of check: what ralph ran outranks what the agent reported.
     pub fn has_gate(&self, kind: CheckKind) -> bool {
-        self.gates.iter().any(|gate| gate.required && gate.kind == Some(kind))
+        self.gates.iter().any(|gate| gate.checks(kind))
     }
 }
 
@@ -90,6 +90,11 @@ impl GatePlan {
             required: true,
             when: GateWhen::Completion,
         }
+    }
+
+    /// Whether it settles this kind of check.
+    pub fn checks(&self, kind: CheckKind) -> bool {
+        self.required && self.kind == Some(kind)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Draft;
 use crate::event::{Activation, TopicRejected};
-use crate::hat::{COORDINATOR, HatPlan, HatsPlan, Letter, Payload, Routes};
+use crate::hat::{COORDINATOR, HatPlan, HatsPlan, Letter, Payload, Routes, Topic};
 use crate::plan::Plan;
 
 /// A longer payload goes into a file, and so does what does not fit beside the others.
@@ -152,7 +152,12 @@ pub(super) fn publishing(plan: &Plan, draft: &Draft) -> String {
         out.push_str("Nothing: this hat only does its work.\n");
     }
     let routes = Routes::of(plan);
+    let promise = hats.completion_promise.as_ref().map(Topic::as_str);
     for topic in &topics {
+        if Some(topic.as_str()) == promise {
+            let _ = writeln!(out, "- `{topic}`, by which you say that the task is complete");
+            continue;
+        }
         let to = topic.parse().map(|topic| routes.subscribers(&topic)).unwrap_or_default();
         let to: Vec<String> =
             to.into_iter().filter_map(|n| hats.hats.get(n)).map(|hat| format!("`{}`", hat.id)).collect();

@@ -13,10 +13,11 @@ pub(super) fn guardrails(plan: &Plan) -> String {
     format!("## Guardrails\n\n{}", rules.collect::<String>())
 }
 
-/// What a RALPH.md says itself is not said again: it gets only the conditions that its settings name.
+/// What a RALPH.md says itself is not said again: it gets only the conditions that its settings name. With hats it can
+/// not say it for each of them.
 pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
     let conditions = if may_complete(plan, draft) { conditions(plan) } else { String::new() };
-    if !plan.task.gets_rules() {
+    if !plan.task.gets_rules() && plan.hats.is_none() {
         return match conditions.is_empty() {
             true => String::new(),
             false => format!("## Before the task counts as complete\n\n{conditions}"),

@@ -25,8 +25,10 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "complete",
         "consecutive_failures",
         "error",
+        "hat_exhausted",
         "interrupted",
         "journal_error",
+        "loop_thrashing",
         "max_cost",
         "billing",
         "max_iterations",
@@ -34,6 +36,8 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "max_tokens",
         "max_wall_time",
         "model_not_found",
+        "no_handoff",
+        "no_subscriber",
         "once",
         "rejected_completions",
         "sign_in",
@@ -56,9 +60,11 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
     for met in [
         "claims believed after gates",
         "claims believed without gates",
+        "claims of a hat that may not make them",
         "claims refused by a gate",
         "claims refused for a lost result",
         "claims refused for a moving tree",
+        "claims refused for a topic",
         "claims refused for an unseen tree",
         "claims refused for the agent's own tools",
         "gates ended by a limit",
@@ -68,5 +74,19 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "gates when the disk was full",
     ] {
         assert!(totals.proof.contains_key(met), "no run met {met}: {:?}", totals.proof);
+    }
+    for met in [
+        "crashes with staged topics",
+        "hats asked once more",
+        "hats exhausted",
+        "hats reset",
+        "hats with several events at once",
+        "topics by default",
+        "topics dropped for an exhausted hat",
+        "topics for several hats",
+        "topics refused",
+        "turns of the coordinator",
+    ] {
+        assert!(totals.hats.contains_key(met), "no run met {met}: {:?}", totals.hats);
     }
 }

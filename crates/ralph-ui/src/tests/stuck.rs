@@ -29,7 +29,9 @@ fn circling(action: StuckAction, times: usize) -> Script {
     let plan = Plan { stuck: StuckPlan { action, ..StuckPlan::default() }, ..plan() };
     let mut script = Script::start(plan);
     script.tells("Moved load_cart into src/cart/load.rs and wrote a test for it.");
-    (0..times).for_each(|_| drop(script.tells(ERROR)));
+    for _ in 0..times {
+        script.tells(ERROR);
+    }
     script
 }
 

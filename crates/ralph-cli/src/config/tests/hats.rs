@@ -19,6 +19,17 @@ fn hats(lines: &str) -> Workspace {
     yml(&format!("agent: ./agent.sh\nprompt: do it\nhats:\n{lines}"))
 }
 
+fn promising(hat: &str) -> Workspace {
+    yml(&format!("agent: a\nprompt: p\nevent_loop: {{completion_promise: ALL_DONE}}\nhats:\n  {hat}\n"))
+}
+
+fn gated(hat: &str) -> Workspace {
+    yml(&format!(
+        "agent: a\nprompt: p\nstop: {{require_passing_tests: true}}\ngates:\n  - {{name: tests, run: t, kind: test}}\n  \
+         - {{name: lint, run: l}}\nhats:\n  {hat}\n"
+    ))
+}
+
 fn plan(workspace: &Workspace) -> Plan {
     workspace.ok().to_plan(None, false).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -51,7 +62,8 @@ fn a_hat_of_ralph_orchestrator_keeps_working() {
     let hat = &plan.hats[0];
     assert_eq!((hat.name.as_deref(), hat.max_activations), (Some("Test Writer"), Some(4)));
     assert_eq!(hat.default_publishes.as_ref().map(|topic| topic.as_str()), Some("test.written"));
-    assert_eq!(hat.instructions, Some(Instructions::Text("Write one test.\n\nThen stop.".to_owned())));
+    assert_eq!(hat.instructions, Some(Instructions::Text("Write one test.".to_owned())));
+    assert_eq!(hat.extra_instructions.as_deref(), Some("Then stop."));
     let agent = hat.agent.as_ref().expect("an agent");
     assert_eq!((agent.name.as_str(), agent.program.as_str()), ("gemini", "gemini"));
     assert!(agent.args.windows(2).any(|pair| pair == ["--model", "pro"]), "{:?}", agent.args);
@@ -73,6 +85,21 @@ fn a_hat_may_have_its_own_agent_model_and_arguments() {
     );
     assert_eq!((agent(1).program.as_str(), agent(1).args), ("./b.sh", vec!["fast".to_owned()]));
     assert_eq!(agent(2).prompt, PromptVia::Arg { flag: None });
+}
+
+#[test]
+fn the_completion_promise_of_a_run_is_known_to_its_hats() {
+    let workspace = promising("a: {triggers: [task.start], publishes: [ALL_DONE]}");
+    assert_eq!(
+        planned(&workspace).completion_promise.map(|topic| topic.to_string()),
+        Some("ALL_DONE".into())
+    );
+    assert_eq!(workspace.ok().warnings(&plan(&workspace)).len(), 0, "it is no topic that nobody handles");
+    // What can be no topic is a promise all the same.
+    let words = yml(
+        "agent: a\nprompt: p\nevent_loop: {completion_promise: all is done}\nhats: {a: {triggers: [x]}}\n",
+    );
+    assert_eq!(planned(&words).completion_promise, None);
 }
 
 #[test]
@@ -104,6 +131,9 @@ fn hat_errors() {
         ("the coordinator's name", hats("ralph: {triggers: [x]}")),
         ("an unknown key", hats("a: {trigers: [x]}")),
         ("of ralph-orchestrator", hats("a: {triggers: [x], disallowed_tools: [Edit]}")),
+        ("a hat of another file", hats("a: {import: ./shared/a.yml}")),
+        ("a promise it may not give", promising("a: {publishes: [ALL_DONE], completes: false}")),
+        ("a gate it can not do without", gated("a: {triggers: [task.start], gates: [lint]}")),
         ("no topic", hats("a: {triggers: ['no topic']}")),
         ("a star in a word", hats("a: {triggers: ['review*']}")),
         ("a pattern for a topic", hats("a: {publishes: ['x.*'], default_publishes: 'x.*'}")),
@@ -127,7 +157,7 @@ fn hat_errors() {
 
 #[test]
 fn hat_warnings() {
-    let text = "agent: a\nprompt: p\nevent_loop:\n  starting_event: work.start\n  required_events: [deploy.done]\nhats:\n  \
+    let text = "agent: a\nprompt: p\nevent_loop:\n  starting_event: work.start\n  required_events: [deploy.done, review.changes_requestd]\nhats:\n  \
         executor:\n    triggers: [work.start, review.changes_requested]\n    publishes: [implementation.done]\n  \
         reviewer:\n    triggers: [implementation.done]\n    publishes: [review.aproved, review.changes_requested]\n  \
         writer:\n    triggers: [review.approved]\n  \

@@ -108,7 +108,7 @@ fn subscribers_that_surprise() {
     let all = found(&plan);
     let (_, place, text) = all.iter().find(|(kind, ..)| *kind == FindingKind::DuplicateSubscribers).unwrap();
     assert_eq!(*place, FindingPlace::Trigger("second".into(), 1));
-    assert!(text.contains("`code_reviewer`, `second` all get `implementation.done`"), "{text}");
+    assert!(text.contains("`code_reviewer` and `second` both get `implementation.done`"), "{text}");
     let mut plan = sound();
     plan.hats.as_mut().unwrap().hats.push(hat("log", &["implementation.*"], &[]));
     let all = found(&plan);

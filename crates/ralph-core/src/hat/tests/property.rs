@@ -110,6 +110,9 @@ struct Count {
     activations: BTreeMap<String, u32>,
     exhausted: BTreeMap<String, u32>,
     told: BTreeMap<String, u32>,
+    /// What each hat was given last; and, since it was reset, may be given again, if it had said nothing about it.
+    last: BTreeMap<String, Vec<u64>>,
+    again: BTreeMap<String, Vec<u64>>,
     /// Exhausted since a person gave it its activations again, if one did.
     spent: BTreeSet<String>,
 }
@@ -140,6 +143,8 @@ fn check(run: &Run) {
                 count.spent.remove(&reset.hat);
                 count.activations.insert(reset.hat.clone(), 0);
                 count.withheld.remove(&reset.hat);
+                let last = count.last.get(&reset.hat).cloned().unwrap_or_default();
+                count.again.insert(reset.hat.clone(), last);
             }
             _ => {}
         }
@@ -189,10 +194,12 @@ fn finished_well(count: &mut Count, plan: &HatsPlan, worn: &HatActivated) {
     if plan.hat(&worn.hat).is_none() {
         return;
     }
+    count.last.insert(worn.hat.clone(), worn.events.clone());
+    let again = count.again.remove(&worn.hat).unwrap_or_default();
     let given = count.given.entry(worn.hat.clone()).or_default();
     for id in &worn.events {
         if given.contains(id) {
-            assert!(worn.again, "{} got {id} twice", worn.hat);
+            assert!(worn.again || again.contains(id), "{} got {id} twice", worn.hat);
         } else {
             given.push(*id);
         }
@@ -208,7 +215,10 @@ fn fates(run: &Run, count: &Count, hat: &str) {
         .map(|event| event.id)
         .collect();
     let pending = run.state().bus.as_ref().unwrap().hat(hat).unwrap().pending.iter().map(|letter| letter.id);
-    let given = count.given.get(hat).cloned().unwrap_or_default();
+    let mut given = count.given.get(hat).cloned().unwrap_or_default();
+    let again = count.again.get(hat).cloned().unwrap_or_default();
+    let pending: Vec<u64> = pending.collect();
+    given.retain(|id| !(again.contains(id) && pending.contains(id)));
     let mut all: Vec<u64> = given.into_iter().chain(pending).collect();
     all.extend(count.withheld.get(hat).into_iter().flatten());
     all.sort_unstable();

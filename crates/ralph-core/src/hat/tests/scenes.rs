@@ -311,12 +311,100 @@ fn a_hat_has_its_own_time_and_its_own_gates() {
     let executor = &mut plan.hats.as_mut().unwrap().hats[0];
     (executor.iteration_timeout, executor.gates) = (Some(Duration::from_secs(7)), Some(vec!["lint".into()]));
     let mut run = Run::new(plan);
+    assert_eq!(run.timeout_of_the_first, Some(Duration::from_secs(7)));
     let events = run.end(|exited| exited.claims_complete = true);
     let started = events.iter().find_map(|event| match event {
         Event::GatesStarted(started) => Some(started.gates.clone()),
         _ => None,
     });
     assert_eq!(started, Some(vec!["lint".to_owned()]));
+}
+
+#[test]
+fn a_gate_that_does_not_count_for_a_hat_proves_nothing_for_it() {
+    let mut plan = review_loop();
+    let tests = crate::plan::GatePlan::new("tests", &["t"]);
+    plan.proof.gates = vec![crate::plan::GatePlan { kind: Some(crate::check::Kind::Test), ..tests }];
+    plan.proof.require_passing_tests = true;
+    plan.hats.as_mut().unwrap().hats[0].gates = Some(Vec::new());
+    let mut run = Run::new(plan);
+    let events = run.end(|exited| exited.claims_complete = true);
+    let Some(Event::CompletionRejected(refused)) =
+        events.iter().find(|event| event.name() == "completion.rejected")
+    else {
+        panic!("{events:?}")
+    };
+    assert_eq!(refused.missing[0].name, "require_passing_tests");
+}
+
+#[test]
+fn a_hat_that_only_claims_is_not_asked_for_ever() {
+    let mut plan = hats(vec![hat("writer", &["task.start"], &[]), hat("other", &["x"], &[])]);
+    plan.hats.as_mut().unwrap().required_events = patterns(&["x"]);
+    let mut run = Run::new(plan);
+    run.end(|exited| exited.claims_complete = true);
+    assert_eq!((run.hat(), run.activations().last().unwrap().again), ("writer", true));
+    run.says(&[]);
+    assert_eq!(run.hat(), COORDINATOR);
+    run.verify();
+}
+
+#[test]
+fn claims_that_a_hat_is_refused_again_and_again_end_the_run() {
+    let mut plan = hats(vec![hat("writer", &["task.start"], &["x"])]);
+    plan.hats.as_mut().unwrap().required_events = patterns(&["x"]);
+    plan.proof.max_rejected = 3;
+    let mut run = Run::new(plan);
+    for _ in 0..3 {
+        assert_eq!(run.stop(), None);
+        run.end(|exited| exited.claims_complete = true);
+    }
+    assert_eq!(run.stop(), Some(("rejected_completions", 1)));
+}
+
+#[test]
+fn the_completion_promise_may_be_published_and_reaches_no_hat() {
+    let promising = |completes: bool| {
+        let mut plan = hats(vec![
+            HatPlan { completes, ..hat("work", &["task.start"], &["done"]) },
+            hat("all", &["*"], &["done"]),
+        ]);
+        plan.hats.as_mut().unwrap().completion_promise = "LOOP_COMPLETE".parse().ok();
+        Run::new(plan)
+    };
+    let mut run = promising(true);
+    assert_eq!(run.emit("LOOP_COMPLETE", "all done").len(), 1);
+    run.end(|_| {});
+    assert_eq!((run.stop(), run.topics()), (Some(("complete", 0)), vec!["task.start>work".to_owned()]));
+    run.verify();
+    // What a failed iteration promises is nothing, and what one says in its text is as good.
+    let mut run = promising(true);
+    run.emit("LOOP_COMPLETE", "");
+    run.fails();
+    assert_eq!((run.stop(), run.hat()), (None, "work"));
+    run.emit("done", "");
+    run.end(|exited| exited.published = vec![block("LOOP_COMPLETE", "")]);
+    assert_eq!((run.stop(), run.topics().len()), (Some(("complete", 0)), 2));
+    let mut run = promising(false);
+    assert_eq!(run.emit("LOOP_COMPLETE", "").last().unwrap().name(), "topic.rejected");
+    run.says(&[("done", "")]);
+    assert_eq!((run.stop(), run.count("completion.claimed")), (None, 0));
+    run.verify();
+}
+
+#[test]
+fn a_reset_gives_back_what_the_hat_said_nothing_about() {
+    let mut run = Run::new(hats(vec![
+        limited(1, hat("b", &["task.start"], &["b.no"])),
+        hat("c", &["*.exhausted"], &["c.done"]),
+    ]));
+    run.says(&[]);
+    // Asked once more it would be put on once too often.
+    assert_eq!(run.hat(), "c");
+    run.reset("b");
+    run.says(&[("c.done", "")]);
+    assert_eq!((run.hat(), run.activations().last().unwrap().events.clone()), ("b", vec![1]));
+    run.verify();
 }
 
 #[test]

@@ -171,3 +171,12 @@ fn the_coordinator_sees_all_hats_and_what_was_published() {
         assert!(prompt.contains(part), "{part}:\n{prompt}");
     }
 }
+
+#[test]
+fn a_hat_of_a_ralph_md_is_told_the_rules_too() {
+    let plan = Plan { task: Task::RalphMd("/w/RALPH.md".into()), ..plan() };
+    let rules = render(&plan, &draft("reviewer", Vec::new()), "the task");
+    assert!(rules.contains("This hat can not say that the task is complete"), "{rules}");
+    let alone = render(&Plan { hats: None, ..plan }, &Draft::default(), "the task");
+    assert!(!alone.contains("Rules of this loop"), "{alone}");
+}

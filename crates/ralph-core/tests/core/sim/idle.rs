@@ -115,9 +115,9 @@ impl Idle {
         wait.map(|wait| (reason, wait))
     }
 
-    /// Whether the next wait would be too much.
-    pub fn is_spent(&self, last: Option<&IterationFinished>, limits: &Limits) -> bool {
-        let Some((reason, wait)) = last.and_then(|last| self.wait_due(last, limits)) else { return false };
+    /// Whether this wait would be too much.
+    pub fn is_spent(&self, wait: Option<(DelayReason, Duration)>) -> bool {
+        let Some((reason, wait)) = wait else { return false };
         let max = self.state.and_then(|state| self.waiting(state)).and_then(|plan| plan.max);
         let counts = !matches!(reason, DelayReason::Agent | DelayReason::Question);
         counts && max.is_some_and(|max| self.waited + wait > max)

@@ -6,6 +6,7 @@
 
 mod disk;
 mod gates;
+mod hats;
 mod idle;
 mod model;
 mod patience;
@@ -36,6 +37,8 @@ pub struct Totals {
     pub patience: BTreeMap<&'static str, u64>,
     /// What claims met.
     pub proof: BTreeMap<&'static str, u64>,
+    /// What became of topics and hats.
+    pub hats: BTreeMap<&'static str, u64>,
 }
 
 /// Simulates the run of one seed.

@@ -3,13 +3,14 @@
 
 mod proving;
 mod stopping;
+mod waiting;
+mod wearing;
 
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentExited, AgentKilled, DelayReason, DelayStarted, Event, InterruptCause, IterationFinished,
-    IterationInterrupted, IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped,
-    UsageUpdated,
+    AgentExited, AgentKilled, DelayReason, Event, InterruptCause, IterationFinished, IterationInterrupted,
+    IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped, UsageUpdated,
 };
 use ralph_core::plan::{Limits, Pace};
 use ralph_core::state::{Phase, RunState};
@@ -17,6 +18,7 @@ use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use super::hats::Hats;
 use super::idle::Idle;
 use super::patience::{Cure, Patience, backoff, close};
 use super::proof::{Due, Proof};
@@ -48,6 +50,7 @@ pub struct Model {
     pub patience: Patience,
     idle: Idle,
     pub proof: Proof,
+    pub hats: Option<Hats>,
     /// How many records there are.
     records: u64,
     pub running: Option<Attempt>,
@@ -104,6 +107,7 @@ impl Model {
             patience: Patience::new(1 + started.plan.fallback.len()),
             idle: Idle::new(&started.plan.idle),
             proof: Proof::new(&started.plan.proof),
+            hats: started.plan.hats.as_deref().map(|hats| Hats::new(hats, "t")),
             records: 1,
             running: None,
             waiting: None,
@@ -128,9 +132,10 @@ impl Model {
         self.records += 1;
         ensure!(at >= self.last_at, "time goes backwards");
         ensure!(
-            self.stopped.is_none() || matches!(event, Event::RunResumed(_) | Event::GuidanceAdded(_)),
+            self.stopped.is_none() || matches!(event, Event::RunResumed(_)) || is_word(event),
             "something happens after the stop"
         );
+        self.nothing_overtakes_topics(event)?;
         if let (Some(wanted), false) = (self.must_follow.take(), matches!(event, Event::RunResumed(_))) {
             ensure!(event.name() == wanted, "{} is not followed by {wanted}", self.previous);
         }
@@ -142,7 +147,7 @@ impl Model {
             running.last_seen = at;
         }
         self.proof.seen(at);
-        if !(self.stopped.is_some() && matches!(event, Event::GuidanceAdded(_))) {
+        if !(self.stopped.is_some() && is_word(event)) {
             self.last_at = at;
         }
         self.previous = event.name();
@@ -158,10 +163,9 @@ impl Model {
             Event::GuidanceAdded(guidance) => {
                 self.guidance.push(guidance.text.clone());
                 self.guidance_added += 1;
-                if self.waiting.is_some_and(|(reason, _)| reason != DelayReason::Limit) {
-                    self.must_follow = Some("delay.ended");
-                }
+                self.is_not_kept_waiting();
             }
+            Event::HatReset(_) | Event::TopicEmitted(_) => self.hat_input(event)?,
             Event::AgentSpawned(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::AgentText(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::ToolCalled(e) => {
@@ -179,6 +183,7 @@ impl Model {
             Event::AgentSilent(e) => self.attempt(e.iteration.0, e.attempt)?.silent = Some(e.ended),
             Event::AgentExited(e) => {
                 self.attempt(e.iteration.0, e.attempt)?.exited = Some((**e).clone());
+                self.hats.as_mut().map_or(Ok(()), |hats| hats.exited(e))?;
             }
             Event::TimerFired(timer) => self.timer_fired(timer),
             Event::JournalFailed { .. } => {
@@ -207,8 +212,13 @@ impl Model {
             Event::AgentKilled(kill) => self.killed(at, kill)?,
             Event::CompletionClaimed { .. } => {
                 let exited = self.running.as_ref().and_then(|r| r.exited.as_ref());
-                ensure!(exited.is_some_and(|e| e.claims_complete), "a claim that was not made");
+                let promised = self.hats.as_ref().is_some_and(Hats::has_promised);
+                ensure!(promised || exited.is_some_and(|e| e.claims_complete), "a claim that was not made");
             }
+            Event::TopicPublished(_)
+            | Event::TopicRejected(_)
+            | Event::HatActivated(_)
+            | Event::HatExhausted(_) => self.hat_decision(at, event)?,
             Event::GatesStarted(_)
             | Event::GatesKilled(_)
             | Event::CompletionAccepted(_)
@@ -216,6 +226,7 @@ impl Model {
             Event::LimitHit(hit) => self.limit_hit(at, hit)?,
             Event::AgentSwitched(switched) => {
                 self.may_go_on(at)?;
+                self.hats_go_on()?;
                 ensure!(self.wait_due(at).is_none(), "switched without the wait that was due");
                 self.patience.switched(at, switched, &self.pace)?;
             }
@@ -302,6 +313,7 @@ impl Model {
             self.last = self.last.take().filter(|last| self.proof.is_open(last));
             self.patience.forget();
             self.idle.forget();
+            self.hats.iter_mut().for_each(Hats::resumed_after_stop);
         }
         if self.paused {
             (self.last, self.paused) = (None, false);
@@ -326,6 +338,7 @@ impl Model {
         ensure!(self.previous == "agent.switched" || due.is_none(), "agent {due:?} had to take over");
         ensure!(!self.pause_requested, "started though a pause was asked for");
         self.may_go_on(at)?;
+        self.hat_is_put_on(started.hat.as_deref())?;
         self.attempts = attempt;
         self.last = None;
         self.proof.attempt_started();
@@ -350,7 +363,7 @@ impl Model {
         let running = self.running.as_ref().ok_or("a kill without an agent")?;
         let worked = at.since(running.started);
         let justified = match &kill.why {
-            KillCause::Timeout => self.limits.iteration_timeout.is_some_and(|limit| worked >= limit),
+            KillCause::Timeout => self.iteration_timeout().is_some_and(|limit| worked >= limit),
             KillCause::Silence => running.silent == Some(false),
             KillCause::Hung => running.silent == Some(true),
             KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
@@ -383,7 +396,8 @@ impl Model {
                 let ok = f.outcome == Outcome::Ok;
                 let class = exited.failure.as_ref().filter(|_| !ok).map(|failure| failure.class);
                 ensure!(f.class == class, "the class changed");
-                let complete = ok && exited.claims_complete && exited.blocked.is_none();
+                let promised = self.hats.as_ref().is_some_and(Hats::has_promised);
+                let complete = ok && (exited.claims_complete || promised) && exited.blocked.is_none();
                 ensure!(f.claims_complete == complete, "a wrong claim is believed, or a right one is not");
                 ensure!(f.blocked == exited.blocked.clone().filter(|_| ok), "blocked is not as said");
                 ensure!(f.duration == exited.duration, "the duration changed");
@@ -399,6 +413,7 @@ impl Model {
         self.spend(f.duration, f.cost_usd, &f.usage);
         self.patience.finished(f.class);
         self.proof.iteration_finished();
+        self.hats.as_mut().map_or(Ok(()), |hats| hats.finished(f))?;
         self.last = Some(f.clone());
         Ok(())
     }
@@ -421,6 +436,7 @@ impl Model {
             }
         }
         self.spend(i.duration, i.cost_usd, &i.usage);
+        self.hats.iter_mut().for_each(Hats::interrupted);
         self.patience.interrupted(i);
         Ok(())
     }
@@ -465,50 +481,12 @@ impl Model {
         Ok(())
     }
 
-    fn delay_started(&mut self, at: Timestamp, delay: &DelayStarted) -> Check {
-        self.may_go_on(at)?;
-        ensure!(!self.pause_requested, "waits though a pause was asked for");
-        let (reason, wait) = self.wait_due(at).ok_or("a wait that nothing asks for")?;
-        let right = delay.reason == reason && close(delay.wait, wait);
-        ensure!(right, "waits {delay:?} instead of {wait:?} for {reason:?}");
-        ensure!(delay.until == at.plus(delay.wait), "a wait to another time");
-        self.last = None;
-        self.waiting = Some((reason, delay.until));
-        self.idle.delay_started(reason, delay.wait, at, self.records);
-        self.patience.waits(reason, delay.wait, &self.pace);
-        if self.patience.ends_at_once(reason, &self.pace) {
-            self.must_follow = Some("delay.ended");
-        }
-        Ok(())
-    }
-
-    fn delay_ended(&mut self, at: Timestamp, early: bool) -> Check {
-        let (reason, until) = self.waiting.take().ok_or("the end of no wait")?;
-        self.idle.delay_ended(at, early);
-        if early {
-            let asked = match self.previous {
-                "stop.requested" | "pause.requested" | "unpause.requested" => true,
-                // A limit or a full disk ends the run, and the wait with it.
-                "timer.fired" | "journal.failed" => self.must_stop.is_some(),
-                "guidance.added" | "wait.skipped" => reason != DelayReason::Limit,
-                "wake.triggered" => reason.can_wake(),
-                "delay.started" | "run.resumed" => self.patience.ends_at_once(reason, &self.pace),
-                _ => false,
-            };
-            ensure!(asked, "a wait for {reason:?} ended early after {}", self.previous);
-        } else {
-            ensure!(at >= until, "a wait ended before its time");
-            self.patience.limit = None;
-        }
-        Ok(())
-    }
-
     fn wait_due(&self, at: Timestamp) -> Option<(DelayReason, Duration)> {
         if let Some(due) = self.patience.wait_due(at, &self.pace) {
             return Some(due);
         }
         let last = self.last.as_ref()?;
-        if let Some((reason, wait)) = self.idle.wait_due(last, &self.limits) {
+        if let Some((reason, wait)) = self.idle_wait(last) {
             return Some((reason, wait)).filter(|_| !wait.is_zero());
         }
         let delay = self.pace.delay;
@@ -531,7 +509,7 @@ impl Model {
 
     /// How long the running attempt may still work.
     pub fn time_left(&self) -> Option<Duration> {
-        [self.work_left(), self.limits.iteration_timeout].into_iter().flatten().min()
+        [self.work_left(), self.iteration_timeout()].into_iter().flatten().min()
     }
 
     /// How long the gates may still work.
@@ -550,6 +528,7 @@ impl Model {
         self.patience.agrees(s)?;
         self.idle.agrees(s)?;
         self.proof.agrees(s)?;
+        self.hats.as_ref().map_or(Ok(()), |hats| hats.agrees(s))?;
         ensure!(s.cost_usd == self.cost, "cost {:?} instead of {:?}", s.cost_usd, self.cost);
         ensure!(s.guidance == self.guidance, "guidance {:?} instead of {:?}", s.guidance, self.guidance);
         ensure!(
@@ -582,6 +561,11 @@ impl Attempt {
     fn used(&self, exited: &AgentExited) -> Usage {
         if exited.usage.is_zero() { self.usage } else { exited.usage }
     }
+}
+
+/// What a person says also to a run that has stopped.
+fn is_word(event: &Event) -> bool {
+    matches!(event, Event::GuidanceAdded(_) | Event::HatReset(_))
 }
 
 /// What counts against the limit. Reasoning is part of the output.

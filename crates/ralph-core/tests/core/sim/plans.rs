@@ -10,6 +10,7 @@ use ralph_core::plan::{
     Reaction, Task, WaitPlan, WakePlan,
 };
 
+use super::hats;
 use super::rng::Rng;
 
 fn millis(rng: &mut Rng, low: u64, high: u64) -> Duration {
@@ -126,13 +127,23 @@ pub fn started(rng: &mut Rng) -> RunStarted {
     };
     let mut agents = (0..=rng.below(4)).map(agent);
     let (first, fallback) = (agents.next().unwrap_or_else(|| agent(0)), agents.collect());
+    let (mut limits, proof) = (limits(rng), proof(rng));
+    let gates: Vec<String> = proof.gates.iter().map(|gate| gate.name.clone()).collect();
+    let hats = rng.one_in(2).then(|| Box::new(hats::hats(rng, &gates)));
+    if hats.is_some() {
+        // Some of what hats come to takes more iterations than anything else.
+        limits.max_iterations = limits.max_iterations.map(|max| max + rng.below(16) as u32);
+        limits.max_consecutive_failures += rng.below(3) as u32;
+        limits.stop_on_error = false;
+    }
     let plan = Plan {
         fallback,
-        limits: limits(rng),
+        limits,
         pace,
         idle: idle(rng),
         once: rng.one_in(12),
-        proof: proof(rng),
+        proof,
+        hats,
         ..Plan::new("sim", "/w", Task::Text("t".into()), first)
     };
     RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan }

@@ -13,6 +13,7 @@ use ralph_core::plan::{self, GateWhen, NoErrors};
 use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
 
+use super::hats::Terms;
 use super::model::{Check, ensure};
 
 /// One round of gates and two more for a tree that moves.
@@ -96,6 +97,8 @@ impl Proof {
             Event::CompletionAccepted(_) => "claims believed without gates",
             Event::CompletionRejected(claim) => match claim.missing.first()? {
                 one if one.why.contains("can not be read") => "claims refused for an unseen tree",
+                one if one.name == "completes" => "claims of a hat that may not make them",
+                one if one.name == "required_events" => "claims refused for a topic",
                 one if one.name == "tree" => "claims refused for a moving tree",
                 one if one.name.starts_with("require") => "claims refused for the agent's own tools",
                 one if one.why.contains("did not run") => "claims refused for a lost result",
@@ -185,29 +188,35 @@ impl Proof {
         self.is_rejected() && self.same >= self.plan.max_rejected
     }
 
-    pub fn due(&self, last: Option<&IterationFinished>) -> Due {
+    pub fn due(&self, last: Option<&IterationFinished>, terms: &Terms) -> Due {
         let Some(last) = last else { return Due::Nothing };
         if self.accepted || self.rejected.is_some() || self.checking.is_some() {
             return Due::Nothing;
         }
-        let gates = self.plan.gates.iter();
+        let gates = self.gates_of(terms);
         let due = gates.filter(|gate| last.claims_complete || gate.when == GateWhen::Iteration);
         let due: Vec<String> = due.map(|gate| gate.name.clone()).collect();
         match (&self.ran, last.claims_complete) {
             (Some(_), false) => Due::Nothing,
             (None, false) if due.is_empty() => Due::Nothing,
             (None, false) => Due::Gates(due, 1),
-            (None, true) => match self.missing_by_tools() {
+            (None, true) => match self.missing_at_once(terms) {
                 missing if !missing.is_empty() => Due::Reject(missing),
                 _ if due.is_empty() => Due::Accept,
                 _ => Due::Gates(due, 1),
             },
-            (Some(ran), true) => self.due_after(ran, due),
+            (Some(ran), true) => self.due_after(ran, due, terms),
         }
     }
 
-    fn due_after(&self, ran: &GatesFinished, gates: Vec<String>) -> Due {
-        let required = self.plan.gates.iter().filter(|gate| gate.required);
+    /// A hat may have fewer of them.
+    fn gates_of<'a>(&'a self, terms: &'a Terms) -> impl Iterator<Item = &'a plan::GatePlan> {
+        let gates = self.plan.gates.iter();
+        gates.filter(|gate| terms.gates.is_none_or(|own| own.contains(&gate.name)))
+    }
+
+    fn due_after(&self, ran: &GatesFinished, gates: Vec<String>, terms: &Terms) -> Due {
+        let required = self.gates_of(terms).filter(|gate| gate.required);
         let mut required: Vec<&str> = required.map(|gate| gate.name.as_str()).collect();
         // They have to have seen a tree, and one only.
         if ran.unseen.is_some() && !required.is_empty() {
@@ -229,11 +238,10 @@ impl Proof {
         }
     }
 
-    fn missing_by_tools(&self) -> BTreeSet<String> {
-        let gates = self.plan.gates.iter();
-        let gate_tests = gates.clone().any(|gate| gate.required && gate.kind == Some(Kind::Test));
+    fn missing_at_once(&self, terms: &Terms) -> BTreeSet<String> {
+        let gate_tests = self.gates_of(terms).any(|gate| gate.required && gate.kind == Some(Kind::Test));
         let wanted = self.plan.require_passing_tests;
-        let mut missing = BTreeSet::new();
+        let mut missing: BTreeSet<String> = terms.missing.iter().map(|name| (*name).to_owned()).collect();
         if wanted && !gate_tests && self.tools.test != Some(Some(true)) {
             missing.insert("require_passing_tests".to_owned());
         }

@@ -3,7 +3,7 @@
 use ralph_core::effect::Effect;
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    DelayReason, Event, Guidance, InterruptCause, Outcome, RunStarted, StopHow, StopRequest,
+    DelayReason, Event, Guidance, HatReset, InterruptCause, Outcome, RunStarted, StopHow, StopRequest,
 };
 use ralph_core::failure::FailureClass;
 use ralph_core::input::{Command, Input, Report};
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use super::Totals;
 use super::disk::Disk;
+use super::hats::Voice;
 use super::model::{Check, Model, ensure};
 use super::plans;
 use super::rng::Rng;
@@ -67,7 +68,13 @@ impl<'a> Sim<'a> {
         let crash_in = rng.pick(&[0, 3, 4, 5, 6, 8, 8, 12, 20]);
         let (crashes_left, persons_left) = (rng.below(80), rng.below(12));
         let resumes_left = rng.below(3);
-        let modest = if started.plan.proof.gates.is_empty() { 9 } else { 2 };
+        let hats = started.plan.hats.as_deref();
+        let modest = match hats {
+            Some(_) => rng.pick(&[3, 20]),
+            None if started.plan.proof.gates.is_empty() => 9,
+            None => 2,
+        };
+        let voice = hats.map(|hats| Voice::new(hats.clone(), &mut rng));
         Self {
             rng,
             totals,
@@ -77,7 +84,7 @@ impl<'a> Sim<'a> {
             engine: None,
             recovered: None,
             disk: Disk::default(),
-            world: World::new(modest),
+            world: World::new(modest, voice),
             folder: Folder::default(),
             model: None,
             verifier: Verifier::default(),
@@ -149,8 +156,19 @@ impl<'a> Sim<'a> {
         }
         self.wait(5_000_000);
         let (now, text) = (self.now, "try again".to_owned());
-        let step = self.engine().handle(now, Command::AddGuidance(Guidance { text }).into());
+        let command = match self.any_hat() {
+            Some(hat) if self.rng.one_in(2) => Command::ResetHat(HatReset { hat }),
+            _ => Command::AddGuidance(Guidance { text }),
+        };
+        let step = self.engine().handle(now, command.into());
         self.commit(step.events, step.effects)
+    }
+
+    /// One of the hats, or one that is not there.
+    fn any_hat(&mut self) -> Option<String> {
+        let hats = &self.started.plan.hats.as_deref()?.hats;
+        let n = self.rng.below(hats.len() as u64 + 1) as usize;
+        Some(hats.get(n).map_or("nobody", |hat| hat.id.as_str()).to_owned())
     }
 
     /// Starts, or goes on from what the journal says.
@@ -216,6 +234,10 @@ impl<'a> Sim<'a> {
             5 => Command::SkipWait,
             1 | 2 if !paused => Command::PauseRun,
             1..=4 => Command::UnpauseRun { now: self.rng.one_in(2) },
+            6 => match self.any_hat() {
+                Some(hat) => Command::ResetHat(HatReset { hat }),
+                None => Command::SkipWait,
+            },
             _ => Command::AddGuidance(Guidance { text: format!("hint {}", self.persons_left) }),
         }
     }
@@ -305,6 +327,10 @@ impl<'a> Sim<'a> {
         if let Some(met) = self.model.as_ref().and_then(|model| model.proof.met(&record.event)) {
             *self.totals.proof.entry(met).or_default() += 1;
         }
+        let hats = self.model.as_ref().and_then(|model| model.hats.as_ref());
+        if let Some(met) = hats.and_then(|hats| hats.met(&record.event)) {
+            *self.totals.hats.entry(met).or_default() += 1;
+        }
         match (&mut self.model, &record.event) {
             (Some(model), event) => model.apply(record.at, event)?,
             (none, Event::RunStarted(started)) => *none = Some(Model::new(record.at, started)),
@@ -335,6 +361,7 @@ impl<'a> Sim<'a> {
                     spawn.prompt.context_too_long
                 );
                 model.proof.is_told(&spawn)?;
+                model.hats.as_ref().map_or(Ok(()), |hats| hats.is_told(&spawn))?;
                 let bound = model.time_left();
                 let spawned = self.world.spawn(self.now, spawn, bound, &mut self.rng);
                 self.totals.max_live += usize::from(spawned.is_err());
@@ -409,6 +436,8 @@ impl<'a> Sim<'a> {
         self.totals.runs += 1;
         self.totals.decisions += self.verifier.decisions;
         self.totals.inputs += self.inputs;
+        let hats = self.model.as_ref().and_then(|model| model.hats.as_ref());
+        hats.map_or(Ok(()), |hats| hats.ends_well())?;
         let stopped = self.model.and_then(|model| model.stopped);
         let Some(stopped) = stopped else { return Err("the stop is not on disk".into()) };
         *self.totals.stops.entry(stopped.reason).or_default() += 1;

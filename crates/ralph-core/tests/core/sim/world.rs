@@ -7,7 +7,7 @@ use ralph_core::effect::{RunGates, SpawnAgent, When};
 use ralph_core::engine::GRACE;
 use ralph_core::event::{
     AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot,
-    ToolCalled, ToolFinished, UsageUpdated, WakeCause, WakeTriggered,
+    ToolCalled, ToolFinished, TopicEmitted, UsageUpdated, WakeCause, WakeTriggered,
 };
 use ralph_core::failure::Failure;
 use ralph_core::input::Report;
@@ -16,6 +16,7 @@ use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
 use super::gates::Gates;
+use super::hats::Voice;
 use super::proof::TEST;
 use super::rng::Rng;
 use super::weather::Weather;
@@ -42,6 +43,8 @@ pub struct World {
     /// How many agents there are to one that claims to be done.
     modest: u64,
     weather: Weather,
+    /// What the agents publish, where there are hats.
+    voice: Option<Voice>,
 }
 
 struct Agent {
@@ -57,9 +60,9 @@ struct Agent {
 }
 
 impl World {
-    pub fn new(modest: u64) -> Self {
+    pub fn new(modest: u64, voice: Option<Voice>) -> Self {
         let weather = Weather::default();
-        Self { queue: Vec::new(), agent: None, gates: None, stale: Vec::new(), modest, weather }
+        Self { queue: Vec::new(), agent: None, gates: None, stale: Vec::new(), modest, weather, voice }
     }
 
     pub fn has_agent(&self) -> bool {
@@ -72,7 +75,8 @@ impl World {
 
     /// The guard leaves nothing alive, and timers die with the process that had them.
     pub fn die(&mut self) {
-        *self = World { weather: std::mem::take(&mut self.weather), ..World::new(self.modest) };
+        let weather = std::mem::take(&mut self.weather);
+        *self = World { weather, ..World::new(self.modest, self.voice.take()) };
     }
 
     pub fn has_wait_timer(&self) -> bool {
@@ -146,6 +150,9 @@ impl World {
         self.is_idle().map_err(|why| format!("{} is started while {why}", of.iteration))?;
         let failure = self.weather.failure(of.agent, now, rng);
         let mut agent = Agent::new(now, of, failure, self.modest, rng);
+        if let Some(voice) = &self.voice {
+            agent.says.published = voice.says(agent.hat(), rng);
+        }
         agent.deadline = deadline(now, bound);
         self.script(&agent, rng);
         if let Some((at, _)) = agent.exit {
@@ -163,6 +170,12 @@ impl World {
         let end = agent.exit.as_ref().map_or(agent.born.plus(Duration::from_secs(20)), |(at, _)| *at);
         self.queue.push((agent.born, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid: 7 })));
         let life = end.since(agent.born).as_millis() as u64;
+        if let Some(voice) = &self.voice {
+            for (topic, payload) in voice.emits(agent.hat(), rng) {
+                let emitted = TopicEmitted { iteration, attempt, topic, payload };
+                self.queue.push((late(agent.born, rng, life), Report::TopicEmitted(emitted)));
+            }
+        }
         let mut spoke = agent.born;
         let (mut told, mut tokens) = (0.0, Usage::default());
         let words = rng.below(4);
@@ -271,6 +284,7 @@ impl World {
         {
             self.queue.retain(|(_, r)| !is_of_work(r));
             self.stale = vec![report.clone()];
+            self.stale.extend(self.voice.as_ref().and_then(|voice| too_late(voice, &agent, rng)));
             if is_overdue(agent.deadline, now) {
                 return Err(format!("attempt {} outlived its time", agent.of.attempt));
             }
@@ -330,6 +344,13 @@ fn retry(agent: &Agent, word: u64) -> Report {
     Report::AgentRetried(AgentRetrying { iteration, attempt, tried: Some(word), of: Some(10), reason })
 }
 
+/// A topic with the token of an iteration that is over.
+fn too_late(voice: &Voice, agent: &Agent, rng: &mut Rng) -> Option<Report> {
+    let (topic, payload) = voice.emits(agent.hat(), rng).pop()?;
+    let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
+    Some(Report::TopicEmitted(TopicEmitted { iteration, attempt, topic, payload }))
+}
+
 pub fn late(due: Timestamp, rng: &mut Rng, by: u64) -> Timestamp {
     due.plus(Duration::from_millis(rng.below(by + 1)))
 }
@@ -342,7 +363,9 @@ impl Agent {
             _ => rng.between(200, 5_000),
         });
         let message = || "no such file".to_owned();
-        let exit = match rng.below(40) {
+        // With hats it takes many good iterations to get anywhere.
+        let steady = of.prompt.hat.is_some() && !rng.one_in(5);
+        let exit = match rng.below(if steady { 16 } else { 40 }) {
             // What the service does not allow ends soon, with or without an exit code that says so.
             0..=36 if failure.is_some() => Some(Exit::Code(rng.pick(&[0, 1, 1]))),
             0..=15 => Some(Exit::Code(0)),
@@ -358,20 +381,21 @@ impl Agent {
             // Whatever the exit: an agent may lie.
             claims_complete: rng.one_in(modest),
             blocked: if rng.one_in(30) { Some("no key".into()) } else { None },
-            state: rng.one_in(2).then(|| rng.pick(&STATES)),
+            state: rng.one_in(if steady { 8 } else { 2 }).then(|| rng.pick(&STATES)),
             delay: rng.one_in(8).then(|| Duration::from_millis(rng.below(8_000))),
             files: if rng.one_in(2) {
-                Some(FilesChanged { count: 2, paths: vec!["a".into()] })
+                Some(FilesChanged { count: rng.pick(&[0, 2]), paths: vec!["a".into()] })
             } else {
                 None
             },
+            tree: rng.one_in(2).then(|| rng.pick(&["before", "after"]).to_owned()),
             output_bytes: rng.below(100),
             leftovers: rng.below(2) as u32,
             usage: if rng.one_in(2) { some_tokens(rng) } else { Usage::default() },
             cost_usd,
             error: match &failure {
                 Some(failure) => Some(failure.message.clone()),
-                None => rng.one_in(12).then(|| "it says it failed".to_owned()),
+                None => rng.one_in(if steady { 40 } else { 12 }).then(|| "it says it failed".to_owned()),
             },
             failure,
             ..AgentExited::new(of.iteration, of.attempt, Exit::Code(0))
@@ -379,6 +403,10 @@ impl Agent {
         let exit = exit.map(|exit| (born.plus(life), exit));
         let hangs_after_its_end = exit.is_none() && rng.one_in(3);
         Self { of, born, exit, says, ignores_term: rng.one_in(3), hangs_after_its_end, deadline: None }
+    }
+
+    fn hat(&self) -> &str {
+        self.of.prompt.hat.as_ref().map_or("", |draft| draft.hat.as_str())
     }
 
     fn exited(&self, at: Timestamp) -> AgentExited {

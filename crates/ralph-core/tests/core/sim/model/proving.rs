@@ -12,7 +12,7 @@ impl Model {
     pub(super) fn due(&self) -> Due {
         match self.idle.reason(self.last.as_ref()) {
             Some(_) => Due::Nothing,
-            None => self.proof.due(self.last.as_ref()),
+            None => self.proof.due(self.last.as_ref(), &self.terms()),
         }
     }
 

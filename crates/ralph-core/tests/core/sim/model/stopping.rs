@@ -26,7 +26,7 @@ impl Model {
             ("max_wall_time", wall >= l.max_wall_time),
             ("max_cost", l.max_cost_usd.is_some_and(|max| cost >= max)),
             ("max_tokens", l.max_tokens.is_some_and(|max| tokens >= max)),
-            ("max_idle", self.idle.is_spent(self.last.as_ref(), l)),
+            ("max_idle", self.idle.is_spent(self.last.as_ref().and_then(|last| self.idle_wait(last)))),
         ] {
             if is_spent {
                 spent.push(key);
@@ -69,7 +69,7 @@ impl Model {
     }
 
     pub(super) fn run_stopped(&mut self, at: Timestamp, s: &RunStopped) -> Check {
-        let reason = self.reason(at);
+        let reason = self.reason(at).or_else(|| self.nobody_left());
         ensure!(reason.as_ref() == Some(&s.reason), "stops for {} instead of {reason:?}", s.reason);
         ensure!(self.running.is_none(), "stops with an iteration open");
         ensure!(self.proof.checking.is_none(), "stops while gates are at work");
@@ -84,7 +84,10 @@ impl Model {
             | "consecutive_failures"
             | "rejected_completions"
             | "error"
+            | "no_handoff"
+            | "loop_thrashing"
             | "journal_error" => (StopKind::Failed, 1),
+            "no_subscriber" | "hat_exhausted" => (StopKind::Blocked, 4),
             "blocked" | "waiting_for_review" | "agent_missing" | "usage_limit" | "sign_in" | "billing"
             | "model_not_found" => (StopKind::Blocked, 4),
             "interrupted" => match self.stop_request {

@@ -1,0 +1,541 @@
+//! The rules of hats, written a second time: who gets an event, who is put on, and when nobody can go on.
+//!
+//! Each event has one fate with each hat it is meant for: it waits, it was given, or it is withheld from a hat that is
+//! exhausted. That it is given once, and never lost, is checked with every record.
+
+mod checks;
+mod meant;
+mod plans;
+mod voice;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ralph_core::event::{
+    AgentExited, Event, HatActivated, HatExhausted, IterationFinished, TopicEmitted, TopicPublished,
+    TopicRejected,
+};
+use ralph_core::hat::{HatPlan, HatsPlan, Payload};
+
+use meant::fits;
+pub use plans::hats;
+pub use voice::Voice;
+
+use super::model::{Check, ensure};
+
+const RALPH: &str = "ralph";
+/// Turns of the coordinator in a row that come to nothing.
+const TURNS: u32 = 3;
+/// How often a silent hat is asked in all; and one that says the task is complete, and is not believed.
+const ASKED: u32 = 2;
+const CLAIMS: u32 = 4;
+/// Refusals that are kept to be told.
+const REFUSALS: usize = 20;
+
+pub struct Hats {
+    plan: HatsPlan,
+    hats: BTreeMap<String, Hat>,
+    /// Everything published so far. The id is the place, counted from 1.
+    events: Vec<Said>,
+    /// By the attempt at work.
+    staged: Vec<Said>,
+    promised: bool,
+    /// What of its text has still to be refused.
+    forbidden: VecDeque<String>,
+    refused: Vec<String>,
+    due: VecDeque<Said>,
+    worn: Option<Worn>,
+    silent: Option<Silent>,
+    coordinated: u32,
+    /// The exhausted hats that each event was for which nobody got, since a hat was put on.
+    unheard: Vec<Vec<String>>,
+    /// Exhausted, and nobody hears of it.
+    stuck: Option<String>,
+    tree: Option<String>,
+    tree_told: Option<String>,
+    since_change: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Hat {
+    activations: u32,
+    exhausted: bool,
+    pending: Vec<u64>,
+    given: BTreeSet<u64>,
+    withheld: Vec<u64>,
+    /// What it had been given and was silent about when it was exhausted.
+    unanswered: Vec<u64>,
+    /// By what it says that it is blocked, and how often in a row.
+    blocked: Option<(String, u32)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Said {
+    topic: String,
+    payload: Payload,
+    from: String,
+    iteration: Option<u32>,
+    by_default: bool,
+}
+
+struct Worn {
+    hat: String,
+    /// What is new, and what it was given before and said nothing about.
+    fresh: Vec<u64>,
+    again: Vec<u64>,
+    told: usize,
+}
+
+#[derive(Debug)]
+struct Silent {
+    hat: String,
+    letters: Vec<u64>,
+    times: u32,
+    claimed: bool,
+}
+
+#[derive(Debug, PartialEq)]
+enum Next {
+    Publish(Said),
+    Exhaust(String),
+    Wear(String, bool),
+    Stop(&'static str),
+}
+
+/// What a hat's claim has to stand besides everything else.
+pub struct Terms<'a> {
+    pub missing: Option<&'static str>,
+    pub gates: Option<&'a [String]>,
+}
+
+impl Hats {
+    pub fn new(plan: &HatsPlan, task: &str) -> Self {
+        let start = Said {
+            topic: plan.starting_event.to_string(),
+            payload: Payload::Text(task.to_owned()),
+            from: RALPH.to_owned(),
+            iteration: None,
+            by_default: false,
+        };
+        Self {
+            plan: plan.clone(),
+            hats: plan.hats.iter().map(|hat| (hat.id.clone(), Hat::default())).collect(),
+            events: Vec::new(),
+            staged: Vec::new(),
+            promised: false,
+            forbidden: VecDeque::new(),
+            refused: Vec::new(),
+            due: VecDeque::from([start]),
+            worn: None,
+            silent: None,
+            coordinated: 0,
+            unheard: Vec::new(),
+            stuck: None,
+            tree: None,
+            tree_told: None,
+            since_change: BTreeSet::new(),
+        }
+    }
+
+    /// What is worth counting: a simulation that never meets it proves nothing about it.
+    pub fn met(&self, event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::TopicPublished(e) if e.by_default => "topics by default",
+            Event::TopicPublished(e) if !e.dropped.is_empty() => "topics dropped for an exhausted hat",
+            Event::TopicPublished(e) if e.to.len() > 1 => "topics for several hats",
+            Event::TopicPublished(_) => "topics published",
+            Event::TopicRejected(_) => "topics refused",
+            Event::HatActivated(e) if e.hat == RALPH => "turns of the coordinator",
+            Event::HatActivated(e) if e.again => "hats asked once more",
+            Event::HatActivated(e) if e.events.len() > 1 => "hats with several events at once",
+            Event::HatExhausted(_) => "hats exhausted",
+            Event::HatReset(_) => "hats reset",
+            Event::RunResumed(_) if !self.due.is_empty() => "crashes between an iteration and its topics",
+            Event::RunResumed(_) if !self.staged.is_empty() => "crashes with staged topics",
+            _ => return None,
+        })
+    }
+
+    pub fn is_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// The hat that is worn, and the time it has of its own.
+    pub fn timeout(&self) -> Option<std::time::Duration> {
+        self.of(&self.worn.as_ref()?.hat)?.iteration_timeout
+    }
+
+    fn of(&self, hat: &str) -> Option<&HatPlan> {
+        self.plan.hats.iter().find(|plan| plan.id == hat)
+    }
+
+    fn is_promise(&self, topic: &str) -> bool {
+        self.plan.completion_promise.as_ref().is_some_and(|promise| promise.as_str() == topic)
+    }
+
+    /// Whether the hat may publish this. Else that has to be the next thing said.
+    pub fn emitted(&mut self, e: &TopicEmitted) -> Result<bool, String> {
+        let hat = self.worn.as_ref().ok_or("a topic of nobody")?.hat.clone();
+        let permitted = self.is_permitted(&hat, &e.topic);
+        match permitted {
+            true => self.stage(e.iteration.0, &hat, &e.topic, e.payload.clone()),
+            false => self.forbidden.push_back(e.topic.clone()),
+        }
+        Ok(permitted)
+    }
+
+    fn stage(&mut self, iteration: u32, hat: &str, topic: &str, payload: Payload) {
+        if self.is_promise(topic) {
+            self.promised = true;
+            return;
+        }
+        let (topic, from, iteration) = (topic.to_owned(), hat.to_owned(), Some(iteration));
+        self.staged.push(Said { topic, payload, from, iteration, by_default: false });
+    }
+
+    pub fn exited(&mut self, e: &AgentExited) -> Check {
+        self.tree_told = e.tree.clone();
+        let hat = self.worn.as_ref().ok_or("the end of nobody")?.hat.clone();
+        for one in &e.published {
+            let cut = if one.truncated { "\n(cut here; `ralph emit TOPIC -` takes more)" } else { "" };
+            match self.is_permitted(&hat, &one.topic) {
+                true => {
+                    let payload = Payload::Text(format!("{}{cut}", one.payload));
+                    self.stage(e.iteration.0, &hat, &one.topic, payload);
+                }
+                false => self.forbidden.push_back(one.topic.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    pub fn rejected(&mut self, e: &TopicRejected) -> Check {
+        let worn = self.worn.as_mut().ok_or("nobody is refused anything")?;
+        ensure!(e.hat == worn.hat, "{} is refused what {} said", e.hat, worn.hat);
+        let wanted = self.forbidden.pop_front();
+        ensure!(wanted.as_ref() == Some(&e.topic), "{} is refused instead of {wanted:?}", e.topic);
+        self.refused.push(e.topic.clone());
+        if self.refused.len() > REFUSALS {
+            self.refused.remove(0);
+            worn.told = worn.told.saturating_sub(1);
+        }
+        let lists = self.of(&e.hat).map(|hat| hat.publishes.iter().map(|one| one.as_str()));
+        let told = |one: &str| e.may_publish.iter().any(|listed| listed == one);
+        ensure!(lists.is_none_or(|mut all| all.all(told)), "not told what it may publish: {e:?}");
+        Ok(())
+    }
+
+    /// Whether a hat is to be put on now; else the run must not go on.
+    pub fn goes_on(&self) -> Check {
+        let next = self.next();
+        ensure!(matches!(next, Next::Wear(..)), "goes on although {next:?}");
+        Ok(())
+    }
+
+    /// The reason for which nobody can go on.
+    pub fn stop(&self) -> Option<&'static str> {
+        match self.next() {
+            Next::Stop(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    fn next(&self) -> Next {
+        if let Some(said) = self.due.front() {
+            return Next::Publish(said.clone());
+        }
+        let too_often = |hat: &Hat| {
+            hat.blocked.as_ref().is_some_and(|(_, times)| *times >= self.plan.max_consecutive_blocked)
+        };
+        if self.hats.values().any(too_often) {
+            return Next::Stop("loop_thrashing");
+        }
+        if self.stuck.is_some() {
+            return Next::Stop("hat_exhausted");
+        }
+        if self.coordinated >= TURNS {
+            return Next::Stop("no_handoff");
+        }
+        if let Some(silent) = &self.silent {
+            return self.after_silence(silent);
+        }
+        let waits = |hat: &HatPlan| Some((*self.hats[&hat.id].pending.first()?, hat.id.clone()));
+        let mut waiting: Vec<_> = self.plan.hats.iter().filter_map(waits).collect();
+        waiting.sort_by_key(|(id, _)| *id);
+        match (waiting.into_iter().next(), self.unheard.last()) {
+            (Some((_, hat)), _) => self.wear(hat, false),
+            (None, None) => Next::Wear(RALPH.to_owned(), false),
+            (None, Some(dropped)) if dropped.is_empty() => Next::Stop("no_subscriber"),
+            (None, Some(_)) => Next::Stop("hat_exhausted"),
+        }
+    }
+
+    fn wear(&self, hat: String, again: bool) -> Next {
+        let most = self.of(&hat).and_then(|hat| hat.max_activations);
+        match most.is_some_and(|most| self.hats[&hat].activations >= most) {
+            true => Next::Exhaust(hat),
+            false => Next::Wear(hat, again),
+        }
+    }
+
+    fn after_silence(&self, silent: &Silent) -> Next {
+        let asked = if silent.claimed { CLAIMS } else { ASKED };
+        let default = self.of(&silent.hat).and_then(|hat| hat.default_publishes.as_ref());
+        match default {
+            _ if self.coordinated > 0 => Next::Wear(RALPH.to_owned(), false),
+            Some(topic) if !silent.claimed || silent.times >= asked => Next::Publish(Said {
+                topic: topic.to_string(),
+                payload: Payload::Text(String::new()),
+                from: silent.hat.clone(),
+                iteration: None,
+                by_default: true,
+            }),
+            _ if silent.times < asked => self.wear(silent.hat.clone(), true),
+            _ => Next::Wear(RALPH.to_owned(), false),
+        }
+    }
+
+    pub fn published(&mut self, e: &TopicPublished, finished: u32) -> Check {
+        let Next::Publish(mut said) = self.next() else { return Err(format!("{} is not due", e.topic)) };
+        match said.by_default {
+            true => self.silent = None,
+            false => drop(self.due.pop_front()),
+        }
+        said.iteration = said.iteration.or((finished > 0).then_some(finished));
+        let theirs = Said {
+            topic: e.topic.to_string(),
+            payload: e.payload.clone(),
+            from: e.from.clone(),
+            iteration: e.iteration.map(|n| n.0),
+            by_default: e.by_default,
+        };
+        if said.from == RALPH && said.topic.ends_with(".exhausted") {
+            let json = |payload: &Payload| serde_json::from_str::<serde_json::Value>(payload.as_str()).ok();
+            ensure!(json(&e.payload) == json(&said.payload), "told {:?}, not {:?}", e.payload, said.payload);
+            said.payload = e.payload.clone();
+        }
+        ensure!(theirs == said, "published {theirs:?} instead of {said:?}");
+        let id = self.events.len() as u64 + 1;
+        ensure!(e.id == id, "event {} instead of {id}", e.id);
+        let rightful: Vec<String> = self.rightful(&said.topic).into_iter().map(str::to_owned).collect();
+        let (dropped, to): (Vec<String>, Vec<String>) =
+            rightful.into_iter().partition(|hat| self.hats[hat].exhausted);
+        ensure!(e.to == to, "{} goes to {:?} instead of {to:?}", e.topic, e.to);
+        ensure!(e.dropped == dropped, "{} is kept from {:?} instead of {dropped:?}", e.topic, e.dropped);
+        for hat in &to {
+            self.hat(hat)?.pending.push(id);
+        }
+        for hat in &dropped {
+            self.hat(hat)?.withheld.push(id);
+        }
+        if to.is_empty() {
+            let exhausted = said.topic.strip_suffix(".exhausted").filter(|_| said.from == RALPH);
+            let exhausted = exhausted.filter(|hat| self.hats.get(*hat).is_some_and(|hat| hat.exhausted));
+            self.stuck = self.stuck.take().or(exhausted.map(str::to_owned));
+            self.unheard.push(dropped);
+        }
+        if let Some(hat) = self.hats.get_mut(&said.from) {
+            hat.says(&said);
+        }
+        self.since_change.insert(said.topic.clone());
+        self.events.push(said);
+        Ok(())
+    }
+
+    fn hat(&mut self, id: &str) -> Result<&mut Hat, String> {
+        self.hats.get_mut(id).ok_or_else(|| format!("there is no hat {id}"))
+    }
+
+    pub fn exhausted(&mut self, e: &HatExhausted) -> Check {
+        let next = self.next();
+        ensure!(next == Next::Exhaust(e.hat.clone()), "{} is exhausted, but {next:?}", e.hat);
+        let silent = self.silent.take_if(|silent| silent.hat == e.hat);
+        let hat = self.hat(&e.hat)?;
+        ensure!(!hat.exhausted, "{} is exhausted twice", e.hat);
+        ensure!(e.activations == hat.activations, "{} activations, not {}", e.activations, hat.activations);
+        ensure!(e.undelivered == hat.pending, "not delivered: {:?}, not {:?}", e.undelivered, hat.pending);
+        hat.exhausted = true;
+        hat.withheld.append(&mut hat.pending);
+        hat.unanswered = silent.map(|silent| silent.letters).unwrap_or_default();
+        let payload = self.told_of(&e.hat);
+        let (topic, from) = (format!("{}.exhausted", e.hat), RALPH.to_owned());
+        self.due.push_back(Said { topic, payload, from, iteration: None, by_default: false });
+        Ok(())
+    }
+
+    /// The hat, the count, and the events that it was not given, by id.
+    fn told_of(&self, id: &str) -> Payload {
+        let hat = &self.hats[id];
+        let list = |ids: &[u64]| -> serde_json::Value {
+            ids.iter()
+                .map(|id| {
+                    let said = &self.events[*id as usize - 1];
+                    let payload: String = said.payload.as_str().chars().take(2000).collect();
+                    let (topic, from) = (&said.topic, &said.from);
+                    serde_json::json!({ "id": id, "topic": topic, "from": from, "payload": payload })
+                })
+                .collect()
+        };
+        let mut told = serde_json::json!({
+            "hat": id,
+            "activations": hat.activations,
+            "undelivered": list(&hat.withheld),
+        });
+        if !hat.unanswered.is_empty() {
+            told["unanswered"] = list(&hat.unanswered);
+        }
+        Payload::Text(told.to_string())
+    }
+
+    pub fn reset(&mut self, id: &str) -> Check {
+        let hat = self.hat(id)?;
+        (hat.activations, hat.exhausted, hat.blocked) = (0, false, None);
+        // What it said nothing about is given to it again.
+        hat.given.retain(|id| !hat.unanswered.contains(id));
+        hat.pending.append(&mut hat.withheld);
+        hat.pending.append(&mut hat.unanswered);
+        hat.pending.sort_unstable();
+        self.stuck.take_if(|stuck| stuck == id);
+        self.unheard.retain(|dropped| !dropped.iter().any(|hat| hat == id));
+        Ok(())
+    }
+
+    /// A person wants a stopped run to go on.
+    pub fn resumed_after_stop(&mut self) {
+        self.coordinated = 0;
+        self.unheard.retain(|dropped| !dropped.is_empty());
+        self.hats.values_mut().for_each(|hat| hat.blocked = None);
+    }
+
+    pub fn started(&mut self, hat: Option<&str>) -> Check {
+        let next = self.next();
+        let Next::Wear(wanted, _) = &next else { return Err(format!("a hat is put on, but {next:?}")) };
+        ensure!(hat == Some(wanted), "{hat:?} is put on instead of {wanted}");
+        let fresh = self.hats.get(wanted).map(|hat| hat.pending.clone()).unwrap_or_default();
+        let silent = self.silent.as_ref().filter(|silent| silent.hat == *wanted || wanted == RALPH);
+        let again = silent.map(|silent| silent.letters.clone()).unwrap_or_default();
+        self.forget();
+        self.unheard.clear();
+        self.worn = Some(Worn { hat: wanted.clone(), fresh, again, told: self.refused.len() });
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.staged.clear();
+        self.forbidden.clear();
+        self.promised = false;
+    }
+
+    fn letters(worn: &Worn) -> Vec<u64> {
+        worn.again.iter().chain(&worn.fresh).copied().collect()
+    }
+
+    pub fn activated(&self, e: &HatActivated) -> Check {
+        let worn = self.worn.as_ref().ok_or("nobody is put on")?;
+        ensure!(e.hat == worn.hat, "{} instead of {}", e.hat, worn.hat);
+        ensure!(e.events == Self::letters(worn), "{} gets {:?}", e.hat, e.events);
+        let before = self.hats.get(&e.hat).map_or(self.coordinated, |hat| hat.activations);
+        ensure!(e.activation == before + 1, "activation {} after {before}", e.activation);
+        let most = self.of(&e.hat).and_then(|hat| hat.max_activations);
+        ensure!(e.of == most, "of {:?} instead of {most:?}", e.of);
+        ensure!(most.is_none_or(|most| e.activation <= most), "put on once more than it may");
+        let again = self.silent.as_ref().is_some_and(|silent| silent.hat == e.hat);
+        ensure!(e.again == again, "{} again: {}", e.hat, e.again);
+        Ok(())
+    }
+
+    pub fn interrupted(&mut self) {
+        self.forget();
+        self.worn = None;
+    }
+
+    pub fn has_promised(&self) -> bool {
+        self.promised
+    }
+
+    pub fn finished(&mut self, f: &IterationFinished) -> Check {
+        let ok = !f.outcome.is_failure();
+        let seen = self.tree_told.take();
+        let changed = if seen.is_some() { seen != self.tree } else { f.files_changed != Some(0) };
+        self.tree = seen.or(self.tree.take());
+        if changed {
+            self.since_change.clear();
+        }
+        let hat = self.worn.as_ref().map(|worn| worn.hat.clone());
+        ensure!(f.hat == hat, "{:?} has finished, not {hat:?}", f.hat);
+        let Some(worn) = self.worn.take().filter(|_| ok) else {
+            self.interrupted();
+            ensure!(f.publishes.is_empty() && f.activation.is_none(), "a failed one publishes: {f:?}");
+            return Ok(());
+        };
+        ensure!(self.forbidden.is_empty(), "not refused: {:?}", self.forbidden);
+        let topics: Vec<&str> = self.staged.iter().map(|said| said.topic.as_str()).collect();
+        let theirs: Vec<&str> = f.publishes.iter().map(|topic| topic.as_str()).collect();
+        ensure!(theirs == topics, "publishes {theirs:?} instead of {topics:?}");
+        let number = f.activation.map(|one| one.number);
+        self.refused.drain(..worn.told.min(self.refused.len()));
+        self.promised = false;
+        if let Some(hat) = self.hats.get_mut(&worn.hat) {
+            hat.activations += 1;
+            ensure!(number == Some(hat.activations), "activation {number:?}, not {}", hat.activations);
+            ensure!(hat.pending.starts_with(&worn.fresh), "{} had other events", worn.hat);
+            hat.pending.drain(..worn.fresh.len());
+            let twice = worn.fresh.iter().find(|id| !hat.given.insert(**id));
+            ensure!(twice.is_none(), "event {twice:?} is delivered to {} twice", worn.hat);
+            let known = worn.again.iter().all(|id| hat.given.contains(id));
+            ensure!(known, "{} is asked once more about what it never got", worn.hat);
+        }
+        self.hand_over(worn, f.claims_complete);
+        let asked = self.silent.as_ref().map_or(0, |silent| silent.times);
+        ensure!(asked <= CLAIMS, "{:?} is asked {asked} times", self.silent);
+        Ok(())
+    }
+
+    /// What it published is due, or it has said nothing.
+    fn hand_over(&mut self, worn: Worn, claimed: bool) {
+        let mute = self.of(&worn.hat).is_some_and(|hat| hat.publishes.is_empty());
+        if !self.staged.is_empty() {
+            (self.silent, self.coordinated) = (None, 0);
+            self.due.extend(self.staged.drain(..));
+        } else if worn.hat == RALPH {
+            self.coordinated += 1;
+        } else if claimed || !mute || !worn.again.is_empty() {
+            let before = self.silent.take().filter(|silent| silent.hat == worn.hat);
+            let times = before.map_or(0, |silent| silent.times) + 1;
+            let letters = Self::letters(&worn);
+            self.silent = Some(Silent { hat: worn.hat, letters, times, claimed });
+        }
+    }
+
+    /// Whether another hat than this one has something to do.
+    pub fn another_waits(&self, last: &IterationFinished) -> bool {
+        let mut hats = self.hats.iter();
+        hats.any(|(id, hat)| !hat.exhausted && !hat.pending.is_empty() && Some(id) != last.hat.as_ref())
+    }
+
+    pub fn terms(&self, last: &IterationFinished) -> Terms<'_> {
+        let hat = last.hat.as_deref().and_then(|hat| self.of(hat));
+        let said = |wanted: &str| self.since_change.iter().any(|topic| fits(wanted, topic));
+        let lacks = self.plan.required_events.iter().any(|wanted| !said(wanted.as_str()));
+        let missing = match hat {
+            _ if last.hat.is_none() => None,
+            Some(hat) if !hat.completes => Some("completes"),
+            _ => lacks.then_some("required_events"),
+        };
+        Terms { missing, gates: hat.and_then(|hat| hat.gates.as_deref()) }
+    }
+}
+
+impl Hat {
+    fn says(&mut self, said: &Said) {
+        if !said.topic.ends_with("blocked") {
+            self.blocked = None;
+            return;
+        }
+        let about = match said.payload.as_str() {
+            voice::TASK => "T-1",
+            text => text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(&said.topic),
+        };
+        let times = self.blocked.take().filter(|(before, _)| before == about).map_or(0, |(_, times)| times);
+        self.blocked = Some((about.to_owned(), times + 1));
+    }
+}
