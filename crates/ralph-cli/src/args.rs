@@ -66,7 +66,7 @@ pub enum Command {
     /// Stop a run: let its iteration finish, then end
     Stop(StopArgs),
     /// Pause a run after its current iteration
-    Pause(PickArgs),
+    Pause(ControlArgs),
     /// Let a paused run go on
     Unpause(UnpauseArgs),
     /// Give guidance that the next prompt carries
@@ -283,6 +283,16 @@ pub enum Detector {
     Signature,
 }
 
+/// A run that is asked for something.
+#[derive(Debug, ClapArgs)]
+pub struct ControlArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// Print JSON: the run, what comes of it in words, and the events
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct LogsArgs {
     #[command(flatten)]
@@ -293,6 +303,9 @@ pub struct LogsArgs {
     /// All iterations, with a line above each
     #[arg(short, long)]
     pub all: bool,
+    /// Print JSON: which attempts there are, how much each printed, and the file that has it
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -309,7 +322,7 @@ pub struct ReplayArgs {
 #[derive(Debug, ClapArgs)]
 pub struct StopArgs {
     #[command(flatten)]
-    pub pick: PickArgs,
+    pub control: ControlArgs,
     /// End the agent at once instead of letting the iteration finish
     #[arg(long)]
     pub now: bool,
@@ -318,7 +331,7 @@ pub struct StopArgs {
 #[derive(Debug, ClapArgs)]
 pub struct UnpauseArgs {
     #[command(flatten)]
-    pub pick: PickArgs,
+    pub control: ControlArgs,
     /// Also end a wait, even one for a usage limit
     #[arg(long)]
     pub now: bool,
@@ -337,6 +350,9 @@ pub struct SayArgs {
     pub run: Option<String>,
     #[command(flatten)]
     pub at: WorkspaceArg,
+    /// Print JSON: the run, what comes of it in words, and the events
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -355,6 +371,9 @@ pub struct CleanArgs {
     pub dry_run: bool,
     #[command(flatten)]
     pub at: WorkspaceArg,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
