@@ -12,9 +12,9 @@ New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key
 
 Exit codes:
   0    done: complete, or the single pass of --once ended well
-  1    failed: too many failures, an agent or journal error
+  1    failed: too many failures or refused claims, an agent or journal error
   2    usage: bad arguments or definition; nothing was started
-  3    limit: iterations, runtime, wall time or cost
+  3    limit: iterations, runtime, wall time, cost, tokens or idle time
   4    blocked: needs a person
   5    busy: another run holds this workspace
   130, 143, 129  interrupted by Ctrl-C or `ralph stop`, SIGTERM, SIGHUP";
@@ -44,12 +44,22 @@ pub fn command() -> clap::Command {
     Args::command()
 }
 
+/// The defaults of the limits are those of a new run.
+fn without_default(arg: clap::Arg) -> clap::Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    match help.split_once(" [default: ").filter(|_| !arg.is_positional()) {
+        Some((help, _)) => arg.help(help.to_owned()),
+        None => arg,
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run an agent in a loop
     #[command(after_help = crate::docs::run_help())]
     Run(Box<RunArgs>),
     /// Continue a run that was stopped, killed or cut off
+    #[command(mut_args(without_default), after_help = "A limit that is not given stays as the run has it.")]
     Resume(ResumeArgs),
     /// List the runs of this workspace
     List(ListArgs),
