@@ -13,9 +13,9 @@ New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key
 
 Exit codes:
   0    done: complete, or the single pass of --once ended well
-  1    failed: too many failures, an agent or journal error
+  1    failed: too many failures or refused claims, an agent or journal error
   2    usage: bad arguments or definition; nothing was started
-  3    limit: iterations, runtime, wall time or cost
+  3    limit: iterations, runtime, wall time, cost, tokens or idle time
   4    blocked: needs a person
   5    busy: another run holds this workspace
   130, 143, 129  interrupted by Ctrl-C or `ralph stop`, SIGTERM, SIGHUP";
@@ -45,12 +45,22 @@ pub fn command() -> clap::Command {
     Args::command()
 }
 
+/// The defaults of the limits are those of a new run.
+fn without_default(arg: clap::Arg) -> clap::Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    match help.split_once(" [default: ").filter(|_| !arg.is_positional()) {
+        Some((help, _)) => arg.help(help.to_owned()),
+        None => arg,
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run an agent in a loop
     #[command(after_help = crate::docs::run_help())]
     Run(Box<RunArgs>),
     /// Continue a run that was stopped, killed or cut off
+    #[command(mut_args(without_default), after_help = "A limit that is not given stays as the run has it.")]
     Resume(ResumeArgs),
     /// List the runs of this workspace
     List(ListArgs),
@@ -67,7 +77,7 @@ pub enum Command {
     /// Stop a run: let its iteration finish, then end
     Stop(StopArgs),
     /// Pause a run after its current iteration
-    Pause(PickArgs),
+    Pause(ControlArgs),
     /// Let a paused run go on
     Unpause(UnpauseArgs),
     /// Give guidance that the next prompt carries
@@ -287,6 +297,16 @@ fn detectors() -> clap::builder::PossibleValuesParser {
     DETECTORS.iter().map(one).collect::<Vec<_>>().into()
 }
 
+/// A run that is asked for something.
+#[derive(Debug, ClapArgs)]
+pub struct ControlArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    /// Print JSON: the run, what comes of it in words, and the events
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct LogsArgs {
     #[command(flatten)]
@@ -297,6 +317,9 @@ pub struct LogsArgs {
     /// All iterations, with a line above each
     #[arg(short, long)]
     pub all: bool,
+    /// Print JSON: which attempts there are, how much each printed, and the file that has it
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -313,7 +336,7 @@ pub struct ReplayArgs {
 #[derive(Debug, ClapArgs)]
 pub struct StopArgs {
     #[command(flatten)]
-    pub pick: PickArgs,
+    pub control: ControlArgs,
     /// End the agent at once instead of letting the iteration finish
     #[arg(long)]
     pub now: bool,
@@ -322,7 +345,7 @@ pub struct StopArgs {
 #[derive(Debug, ClapArgs)]
 pub struct UnpauseArgs {
     #[command(flatten)]
-    pub pick: PickArgs,
+    pub control: ControlArgs,
     /// Also end a wait, even one for a usage limit
     #[arg(long)]
     pub now: bool,
@@ -341,6 +364,9 @@ pub struct SayArgs {
     pub run: Option<String>,
     #[command(flatten)]
     pub at: WorkspaceArg,
+    /// Print JSON: the run, what comes of it in words, and the events
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -359,6 +385,9 @@ pub struct CleanArgs {
     pub dry_run: bool,
     #[command(flatten)]
     pub at: WorkspaceArg,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

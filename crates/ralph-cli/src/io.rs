@@ -13,8 +13,9 @@ pub fn style() -> Style {
     Style::system(color(io::stdout().is_terminal()))
 }
 
-/// Prints a text and a newline. A reader that went away has seen enough.
+/// Prints a text, with one newline at its end. A reader that went away has seen enough.
 pub fn print(text: &str) -> io::Result<()> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
     let mut out = io::stdout().lock();
     quiet(out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }

@@ -18,6 +18,9 @@ pub use args::command;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub fn main() -> ExitCode {
+    if is_version_asked(std::env::args_os().skip(1)) {
+        return io::print(&format!("ralph {VERSION}")).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
     let run_args::Split { own, given } = run_args::split(std::env::args_os());
     let args = match args::Args::try_parse_from(own) {
         Ok(args) => args,
@@ -33,4 +36,9 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// Scripts ask for nothing more often, so it is answered before all the arguments there are have been built.
+fn is_version_asked(mut args: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    args.next().is_some_and(|first| first == "--version" || first == "-V") && args.next().is_none()
 }

@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ralph_core::event::Event;
 use ralph_core::ids::{IterationNumber, RunId};
@@ -16,6 +17,9 @@ use ralph_core::time::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::journal::{self, JOURNAL, Line, Lines};
+
+/// A start takes milliseconds: a folder that has no record after this long will never have one.
+const HUSK_AGE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -105,16 +109,25 @@ impl Store {
 
     /// All runs, the newest first.
     pub fn runs(&self) -> Vec<RunDir> {
-        let Ok(entries) = fs::read_dir(self.runs_dir()) else { return Vec::new() };
-        let mut runs: Vec<RunDir> = entries
-            .flatten()
-            .filter(|entry| entry.path().join(JOURNAL).is_file())
-            .filter_map(|entry| {
-                Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() })
-            })
-            .collect();
+        let mut runs: Vec<RunDir> = self.folders().filter(RunDir::has_begun).collect();
         runs.sort_by(|a, b| b.id.cmp(&a.id));
         runs
+    }
+
+    /// What is left of runs that ended before their first record, killed or without room for it.
+    pub fn husks(&self) -> Vec<RunDir> {
+        let is_old = |run: &RunDir| {
+            let changed = fs::metadata(&run.path).and_then(|meta| meta.modified());
+            changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > HUSK_AGE))
+        };
+        self.folders().filter(|run| !run.has_begun() && is_old(run) && !run.is_live()).collect()
+    }
+
+    fn folders(&self) -> impl Iterator<Item = RunDir> {
+        let entries = fs::read_dir(self.runs_dir()).into_iter().flatten().flatten();
+        entries.filter_map(|entry| {
+            Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() })
+        })
     }
 
     /// The run that a person means: an id, the beginning of one, or nothing for the newest of this workspace.
@@ -174,6 +187,10 @@ impl RunDir {
     /// This `ralph`, for the agent.
     pub fn ralph(&self) -> PathBuf {
         self.bin().join("ralph")
+    }
+
+    fn has_begun(&self) -> bool {
+        fs::metadata(self.journal()).is_ok_and(|meta| meta.is_file() && meta.len() > 0)
     }
 
     /// Whether a process of ralph works on it now. Its lock on the journal dies with it.
@@ -255,6 +272,33 @@ fn compact(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_without_a_record_is_no_run_and_a_husk_once_it_is_old() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = Store::at(dir.path().to_owned()).expect("a store");
+        let make = |journal: Option<&str>, age: u64| {
+            let run = store.create_run(Timestamp::default()).expect("a run");
+            journal.iter().for_each(|text| fs::write(run.journal(), text).expect("write"));
+            let then = std::time::SystemTime::now() - Duration::from_secs(age);
+            File::open(&run.path).and_then(|folder| folder.set_modified(then)).expect("a time");
+            run.id
+        };
+        let begun = make(Some("{\"seq\":1"), 3600);
+        let (old, missing, _starting) = (make(Some(""), 3600), make(None, 3600), make(Some(""), 0));
+        let held = make(Some(""), 3600);
+        let journal = File::open(store.runs_dir().join(&held.0).join(JOURNAL)).expect("open");
+        flock(&journal, FlockOperation::LockExclusive).expect("lock");
+        let ids = |runs: Vec<RunDir>| {
+            let mut ids: Vec<RunId> = runs.into_iter().map(|run| run.id).collect();
+            ids.sort();
+            ids
+        };
+        assert_eq!(ids(store.runs()), [begun]);
+        let mut husks = [old, missing];
+        husks.sort();
+        assert_eq!(ids(store.husks()), husks);
+    }
 
     #[test]
     fn ids_sort_by_the_millisecond_of_the_start_whatever_chance_adds() {

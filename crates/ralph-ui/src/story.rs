@@ -117,7 +117,7 @@ impl Story {
                 notice(&crate::topics::notice(&record.event))
             }
             Event::JournalFailed { message } => {
-                let text = format!("the journal can not be written: {}", words::foreign(message));
+                let text = words::foreign(message);
                 vec![paint.paint(Tone::Bad, &text)]
             }
             Event::IterationFinished(_) | Event::IterationInterrupted(_) => self.ended(record),

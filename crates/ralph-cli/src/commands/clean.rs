@@ -26,7 +26,10 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     };
     let now = ralph_runtime::clock::now();
     let mut seen: HashMap<std::path::PathBuf, usize> = HashMap::new();
-    let (mut removed, mut freed) = (0u32, 0u64);
+    let (mut removed, mut freed) = (Vec::new(), 0u64);
+    if !args.dry_run {
+        remove_husks(&store);
+    }
     // The newest come first, so those to keep are counted first.
     for (run, summary) in finished(&store) {
         if !args.all && summary.workspace != here {
@@ -40,15 +43,27 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
             continue;
         }
         freed += run.size();
-        removed += 1;
         if !args.dry_run {
             remove(&run)?;
         }
+        removed.push(run.id);
+    }
+    if args.json {
+        let dry = args.dry_run;
+        crate::io::print_json(&serde_json::json!({ "removed": removed, "bytes": freed, "dry_run": dry }))?;
+        return Ok(0);
     }
     let verb = if args.dry_run { "would be removed" } else { "removed" };
-    let runs = if removed == 1 { "run" } else { "runs" };
-    crate::io::print(&format!("{removed} {runs} {verb}, {:.1} MB", freed as f64 / 1e6))?;
+    let runs = if removed.len() == 1 { "run" } else { "runs" };
+    crate::io::print(&format!("{} {runs} {verb}, {:.1} MB", removed.len(), freed as f64 / 1e6))?;
     Ok(0)
+}
+
+/// They hold nothing, so nobody is asked and one that stays does no harm.
+fn remove_husks(store: &Store) {
+    for husk in store.husks() {
+        let _ = std::fs::remove_dir_all(&husk.path);
+    }
 }
 
 /// Runs that nobody works on, the newest first.
@@ -62,8 +77,9 @@ fn remove(run: &RunDir) -> Result<(), CliError> {
         .map_err(|error| CliError::Failed(format!("can not remove {}: {error}", run.path.display())))
 }
 
-/// Removes the oldest stopped runs until all of them fit. The newest run of a workspace is kept: it may be resumed.
+/// Removes what is left of runs that never began, and the oldest stopped runs until all of them fit. The newest run of a workspace is kept: it may be resumed.
 pub fn keep_quota(store: &Store) {
+    remove_husks(store);
     let quota =
         std::env::var("RALPH_STATE_QUOTA").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_QUOTA);
     if quota == 0 {

@@ -9,39 +9,68 @@ use ralph_runtime::session::Session;
 use ralph_runtime::store::RunDir;
 
 use super::pick;
-use crate::args::{PickArgs, SayArgs, StopArgs, UnpauseArgs};
+use crate::args::{ControlArgs, PickArgs, SayArgs, StopArgs, UnpauseArgs};
 use crate::error::CliError;
+
+/// What came of a request.
+struct Answer {
+    run: String,
+    events: Vec<Event>,
+}
+
+impl Answer {
+    fn has(&self, wanted: impl Fn(&Event) -> bool) -> bool {
+        self.events.iter().any(wanted)
+    }
+
+    /// `message` is the answer in words.
+    fn print(self, message: &str, json: bool) -> Result<u8, CliError> {
+        match json {
+            true => crate::io::print_json(
+                &serde_json::json!({ "run": self.run, "message": message, "events": self.events }),
+            )?,
+            false => crate::io::print(message)?,
+        }
+        Ok(0)
+    }
+}
 
 pub fn stop(args: StopArgs) -> Result<u8, CliError> {
     let how = if args.now { StopHow::Terminate } else { StopHow::AfterIteration };
-    let (run, events) = ask(&args.pick, &Request::Stop { how })?;
-    let stopped = events.iter().any(|event| matches!(event, Event::RunStopped(_)));
-    let killed = events.iter().any(|event| matches!(event, Event::AgentKilled(_)));
-    say_so(&match (stopped, killed) {
+    let answer = ask(&args.control.pick, &Request::Stop { how })?;
+    let stopped = answer.has(|event| matches!(event, Event::RunStopped(_)));
+    let killed = answer.has(|event| matches!(event, Event::AgentKilled(_)));
+    let run = &answer.run;
+    let message = match (stopped, killed) {
         (true, _) => format!("run {run} has stopped"),
         (_, true) => format!("run {run} is being ended"),
         _ => format!("run {run} stops after this iteration; `ralph stop --now` ends it at once"),
-    })
+    };
+    answer.print(&message, args.control.json)
 }
 
-pub fn pause(args: PickArgs) -> Result<u8, CliError> {
-    let (run, events) = ask(&args, &Request::Pause)?;
-    say_so(&if events.is_empty() {
+pub fn pause(args: ControlArgs) -> Result<u8, CliError> {
+    let answer = ask(&args.pick, &Request::Pause)?;
+    let run = &answer.run;
+    let message = if answer.events.is_empty() {
         format!("run {run} is paused already")
-    } else if events.iter().any(|event| matches!(event, Event::RunPaused {})) {
+    } else if answer.has(|event| matches!(event, Event::RunPaused {})) {
         format!("run {run} is paused; `ralph unpause` lets it go on")
     } else {
         format!("run {run} pauses after this iteration; `ralph unpause` lets it go on")
-    })
+    };
+    answer.print(&message, args.json)
 }
 
 pub fn unpause(args: UnpauseArgs) -> Result<u8, CliError> {
-    let (run, events) = ask(&args.pick, &Request::Unpause { now: args.now })?;
-    say_so(&match events.is_empty() {
+    let answer = ask(&args.control.pick, &Request::Unpause { now: args.now })?;
+    let run = &answer.run;
+    let message = match answer.events.is_empty() {
         true if args.now => format!("run {run} is neither paused nor waiting"),
         true => format!("run {run} is not paused; `--now` also ends a wait"),
         false => format!("run {run} goes on"),
-    })
+    };
+    answer.print(&message, args.control.json)
 }
 
 pub fn say(args: SayArgs) -> Result<u8, CliError> {
@@ -57,32 +86,36 @@ pub fn say(args: SayArgs) -> Result<u8, CliError> {
         return Err(CliError::Usage("there is nothing to say: the text is empty".to_owned()));
     }
     let pick = PickArgs { run: args.run, at: args.at };
-    let mut told = Vec::new();
+    let (mut told, mut answer) = (Vec::new(), Answer { run: super::pick(&pick)?.1.id.0, events: Vec::new() });
     for hat in &args.reset_hat {
-        reset_hat(&pick, hat)?;
+        answer.events.extend(reset_hat(&pick, hat)?);
         told.push(format!("`{hat}` has all of its activations again"));
     }
     if let Some(text) = text {
-        told.push(guide(&pick, text)?);
+        let (message, events) = guide(&pick, text)?;
+        answer.events.extend(events);
+        told.push(message);
     }
-    say_so(&told.join("\n"))
+    answer.print(&told.join("\n"), args.json)
 }
 
-fn guide(args: &PickArgs, text: String) -> Result<String, CliError> {
+fn guide(args: &PickArgs, text: String) -> Result<(String, Vec<Event>), CliError> {
     let (store, run) = pick(args)?;
     if run.is_live() {
-        ask_live(&run, &Request::Say { text })?;
-        return Ok(format!("run {} carries it in its next prompt", run.id));
+        let events = ask_live(&run, &Request::Say { text })?;
+        return Ok((format!("run {} carries it in its next prompt", run.id), events));
     }
     // Nobody works on it, so it is written down here, for the resume.
     let session = Session::open(&store, run)?;
     let id = session.run_dir().id.clone();
-    session.record(Command::AddGuidance(Guidance { text }))?;
-    Ok(format!("run {id} is not running; it carries it in its next prompt after `ralph resume {id}`"))
+    let events = session.record(Command::AddGuidance(Guidance { text }))?;
+    let message =
+        format!("run {id} is not running; it carries it in its next prompt after `ralph resume {id}`");
+    Ok((message, events))
 }
 
 /// Alive or not: the next to work on the run finds it done.
-pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<(), CliError> {
+pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<Vec<Event>, CliError> {
     let (store, run) = pick(args)?;
     let hats = hats_of(&run)?;
     let id = run.id.clone();
@@ -92,7 +125,7 @@ pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<(), CliError> {
         false => Session::open(&store, run)?.record(Command::ResetHat(HatReset { hat: hat.clone() }))?,
     };
     match events.is_empty() {
-        false => Ok(()),
+        false => Ok(events),
         true if hats.is_empty() => Err(CliError::Usage(format!("run {id} has no hats"))),
         true => {
             Err(CliError::Usage(format!("run {id} has no hat `{hat}`; its hats are: {}", hats.join(", "))))
@@ -106,22 +139,17 @@ fn hats_of(run: &RunDir) -> Result<Vec<String>, CliError> {
     Ok(plan.map(|plan| plan.hats.iter().map(|hat| hat.id.clone()).collect()).unwrap_or_default())
 }
 
-fn ask(args: &PickArgs, request: &Request) -> Result<(String, Vec<Event>), CliError> {
+fn ask(args: &PickArgs, request: &Request) -> Result<Answer, CliError> {
     let (_, run) = pick(args)?;
     if !run.is_live() {
         let message = format!("run {} is not running; `ralph status {}` shows how it ended", run.id, run.id);
         return Err(CliError::Usage(message));
     }
     let events = ask_live(&run, request)?;
-    Ok((run.id.0, events))
+    Ok(Answer { run: run.id.0, events })
 }
 
 fn ask_live(run: &RunDir, request: &Request) -> Result<Vec<Event>, CliError> {
     control::ask(run, request)
         .map_err(|error| CliError::Failed(format!("can not reach run {}: {error}", run.id)))
-}
-
-fn say_so(text: &str) -> Result<u8, CliError> {
-    crate::io::print(text)?;
-    Ok(0)
 }

@@ -31,6 +31,18 @@ pub fn logs(args: LogsArgs) -> Result<u8, CliError> {
             None => format!("run {} has not started an iteration yet", run.id),
         }));
     }
+    if args.json {
+        let attempts: Vec<_> = wanted
+            .iter()
+            .map(|((iteration, attempt), total)| {
+                let file = run.log(*iteration, *attempt);
+                let file = file.is_file().then(|| file.to_string_lossy().into_owned());
+                serde_json::json!({ "iteration": iteration, "attempt": attempt, "output_bytes": total, "file": file })
+            })
+            .collect();
+        crate::io::print_json(&attempts.into())?;
+        return Ok(0);
+    }
     let titles = wanted.len() > 1 || io::stdout().is_terminal();
     let mut out = io::stdout().lock();
     for ((iteration, attempt), total) in wanted {

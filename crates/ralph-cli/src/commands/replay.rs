@@ -10,7 +10,7 @@ use crate::error::CliError;
 pub fn replay(args: ReplayArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
     if args.verify {
-        return verify(&run);
+        return verify(&run, args.screen.json);
     }
     let mut screen = screen::replay(&args.screen);
     each_record(&run, &mut |record| {
@@ -21,7 +21,7 @@ pub fn replay(args: ReplayArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-fn verify(run: &RunDir) -> Result<u8, CliError> {
+fn verify(run: &RunDir, json: bool) -> Result<u8, CliError> {
     let mut verifier = Verifier::default();
     let mut different = None;
     each_record(run, &mut |record| {
@@ -30,6 +30,19 @@ fn verify(run: &RunDir) -> Result<u8, CliError> {
         }
         Ok(())
     })?;
+    if json {
+        let code = u8::from(different.is_some());
+        let difference = different.map(|found| {
+            serde_json::json!({ "seq": found.seq, "recorded": found.recorded, "decided": found.decided })
+        });
+        crate::io::print_json(&serde_json::json!({
+            "run": run.id,
+            "inputs": verifier.inputs,
+            "decisions": verifier.decisions,
+            "difference": difference,
+        }))?;
+        return Ok(code);
+    }
     let Some(found) = different else {
         crate::io::print(&format!(
             "run {}: {} inputs fed to a fresh engine, {} decisions, all as recorded",

@@ -23,11 +23,13 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     let session = Session::open(&store, run)?;
     let Some(state) = session.state() else { return Ok(0) };
     if let Some(stopped) = state.stopped.as_ref().filter(|stopped| stopped.kind == StopKind::Done) {
-        crate::io::print(&format!(
-            "run {} is done: {}; there is nothing to resume",
-            session.run_dir().id,
-            stopped.message
-        ))?;
+        let run = &session.run_dir().id;
+        let message = format!("run {run} is done: {}; there is nothing to resume", stopped.message);
+        match args.screen.json {
+            // Events only, and there is none.
+            true => eprintln!("{message}"),
+            false => crate::io::print(&message)?,
+        }
         return Ok(0);
     }
     let plan = changed(&state.plan, &args.sets, args.limits)?;

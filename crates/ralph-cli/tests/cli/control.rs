@@ -99,6 +99,28 @@ fn guidance_of_an_iteration_that_was_cut_short_is_not_lost() {
 }
 
 #[test]
+fn a_script_gets_the_run_and_the_events_of_what_it_asked_for() {
+    let world = World::new();
+    let live = world.start_run("write up-%i x\non 1: wait-for go", &["-n", "3"]);
+    world.wait_for_file("up-1");
+    let ask = |args: &[&str]| {
+        let answer = world.ralph([args, &["--json"]].concat()).expect(0).json();
+        assert_eq!(answer["run"], json!(world.run_id()), "{answer}");
+        assert!(answer["message"].as_str().is_some_and(|text| text.contains(&world.run_id())), "{answer}");
+        let events = answer["events"].as_array().expect("a list").iter();
+        events.map(|event| event["type"].as_str().expect("a type").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&["say", "mind the gap"]), ["guidance.added"]);
+    assert_eq!(ask(&["pause"]), ["pause.requested"]);
+    assert_eq!(ask(&["pause"]), [] as [&str; 0], "it is paused already");
+    assert_eq!(ask(&["unpause"]), ["unpause.requested"]);
+    assert_eq!(ask(&["stop"]), ["stop.requested"]);
+    world.write("go", "");
+    live.wait().expect(130);
+    assert_eq!(ask(&["say", "and the door"]), ["guidance.added"], "also when it has stopped");
+}
+
+#[test]
 fn there_must_be_something_to_say_and_somebody_to_tell() {
     let world = World::new();
     for args in [&["say", "hi"][..], &["stop"], &["pause"], &["unpause"], &["resume"], &["status"]] {

@@ -53,6 +53,9 @@ fn a_complete_run_says_so_and_nothing_is_done() {
         "{}",
         done.stdout
     );
+    // A reader of events gets none.
+    let done = world.ralph(["resume", "--json"]).expect(0);
+    assert!(done.stdout.is_empty() && done.stderr.contains("nothing to resume"), "{done:?}");
     assert_eq!(fs::read(world.journal()).expect("the journal"), before);
     assert_eq!(world.read("runs.txt").lines().count(), 1);
 }

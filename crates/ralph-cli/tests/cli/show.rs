@@ -196,6 +196,55 @@ fn a_replay_looks_like_the_run_did() {
 }
 
 #[test]
+fn logs_verify_and_clean_have_answers_for_scripts() {
+    let world = World::new();
+    world.run("say out %i", &["-n", "2"]).expect(3);
+    let logs = world.ralph(["logs", "--all", "--json"]).expect(0).json();
+    for i in [1, 2] {
+        let one = &logs[i - 1];
+        assert_eq!(
+            (&one["iteration"], &one["attempt"], &one["output_bytes"]),
+            (&json!(i), &json!(1), &json!(6))
+        );
+        assert_eq!(read(one["file"].as_str().expect("a file").as_ref()), format!("out {i}\n"));
+    }
+    assert_eq!(world.ralph(["logs", "--json"]).expect(0).json().as_array().map(Vec::len), Some(1));
+
+    let verified = world.ralph(["replay", "--verify", "--json"]).expect(0).json();
+    assert_eq!((&verified["run"], &verified["difference"]), (&json!(world.run_id()), &Value::Null));
+    assert!(verified["inputs"].as_u64() > Some(2) && verified["decisions"].as_u64() > Some(2), "{verified}");
+    let journal = read(&world.journal());
+    fs::write(world.journal(), journal.replace("\"outcome\":\"ok\"", "\"outcome\":\"failed\""))
+        .expect("write");
+    let verified = world.ralph(["replay", "--verify", "--json"]).expect(1).json();
+    assert_eq!(verified["difference"]["recorded"]["outcome"], "failed");
+    assert_eq!(verified["difference"]["decided"]["outcome"], "ok");
+
+    let id = world.run_id();
+    let clean = |args: &[&str]| {
+        let all = [&["clean", "--older-than", "0s", "--json"], args].concat();
+        let done = world.ralph(all).expect(0).json();
+        assert!(done["bytes"].as_u64() > Some(0), "{done}");
+        (done["removed"].clone(), done["dry_run"].clone())
+    };
+    assert_eq!(clean(&["--dry-run"]), (json!([id]), json!(true)));
+    assert_eq!(clean(&[]), (json!([id]), json!(false)));
+    assert_eq!(world.run_dirs().len(), 0);
+}
+
+#[test]
+fn texts_end_with_one_newline() {
+    let world = World::new();
+    world.run("say hi", &["-n", "1"]).expect(3);
+    for command in
+        [&["list"][..], &["status"], &["explain"], &["check"], &["replay"], &["events", "--last", "1"]]
+    {
+        let stdout = world.ralph(command).stdout;
+        assert!(!stdout.ends_with("\n\n"), "{command:?}: {stdout}");
+    }
+}
+
+#[test]
 fn clean_keeps_the_newest_and_the_living() {
     let world = World::new();
     for _ in 0..3 {

@@ -502,3 +502,40 @@ fn parts_of_a_millisecond_do_not_part_the_state_from_its_journal() {
     }
     assert_eq!(run.engine.state().runtime, Duration::from_millis(3));
 }
+
+#[test]
+fn of_several_spent_guards_the_first_in_the_fixed_order_ends_the_run() {
+    let limits = |iterations, runtime, wall, cost, failures| Limits {
+        max_iterations: Some(iterations),
+        max_runtime: Some(secs(runtime)),
+        max_wall_time: secs(wall),
+        max_cost_usd: Some(cost),
+        max_consecutive_failures: failures,
+        ..Limits::default()
+    };
+    // One iteration of ten seconds and ten dollars. It reports as late as its money and its time are used up.
+    let ends_by = |limits: Limits, code| {
+        let mut run = Run::new(Plan { limits, ..plan() });
+        run.later(10);
+        let exited = AgentExited { cost_usd: Some(10.0), ..run.exited(Exit::Code(code)) };
+        run.send(Report::AgentExited(Box::new(exited)));
+        run.stop_reason().map(|(reason, _)| reason.to_owned())
+    };
+    let cases = [
+        (limits(1, 1, 1, 1.0, 1), 0, Some("max_iterations")),
+        (limits(2, 1, 1, 1.0, 1), 0, Some("max_runtime")),
+        (limits(2, 99, 1, 1.0, 1), 0, Some("max_wall_time")),
+        (limits(2, 99, 99, 1.0, 1), 0, Some("max_cost")),
+        (limits(2, 99, 99, 99.0, 1), 0, None),
+        // A failure is judged before anything is asked about the next iteration.
+        (limits(1, 1, 1, 1.0, 1), 1, Some("consecutive_failures")),
+        (limits(1, 1, 1, 1.0, 2), 1, Some("max_iterations")),
+    ];
+    for (limits, code, reason) in cases {
+        assert_eq!(ends_by(limits.clone(), code).as_deref(), reason, "{limits:?}");
+    }
+    let keys: Vec<&str> = crate::guard::GUARDS.iter().map(|def| def.key).collect();
+    let place = |key| keys.iter().position(|other| *other == key);
+    let order = ["max_iterations", "max_runtime", "max_cost", "consecutive_failures"].map(place);
+    assert!(order.is_sorted() && order[0].is_some(), "`ralph explain` shows them in this order: {keys:?}");
+}

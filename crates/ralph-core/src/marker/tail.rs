@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::fence::Fence;
+use super::fence::{Fence, may_fence};
 use super::{Found, Line, Rules, find, without_escapes};
 
 /// How many non-blank lines are an agent's last words.
@@ -32,7 +32,12 @@ impl TailScanner {
         Self { rules, fence: Fence::default(), lines: VecDeque::with_capacity(KEPT + 1), partial: Vec::new() }
     }
 
-    pub fn push(&mut self, mut bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.push_known(bytes, may_fence(bytes));
+    }
+
+    /// The same for who has looked for fences ([`may_fence`]) already.
+    pub fn push_known(&mut self, mut bytes: &[u8], fences: bool) {
         if !self.partial.is_empty() {
             let Some(end) = memchr::memchr(b'\n', bytes) else { return self.extend_partial(bytes) };
             self.extend_partial(&bytes[..end]);
@@ -42,7 +47,9 @@ impl TailScanner {
             self.partial.clear();
             bytes = &bytes[end + 1..];
         }
-        bytes = last_words(bytes);
+        if !fences {
+            bytes = last_words(bytes);
+        }
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             self.line(&bytes[..end]);
             bytes = &bytes[end + 1..];
@@ -90,16 +97,15 @@ impl TailScanner {
     }
 }
 
-/// Passes over the lines that more than enough others follow, so that a flood is not taken apart line by line. Not where a
-/// fence may open or close: each of those counts.
+/// Passes over the lines that more than enough others follow, so that a flood is not taken apart line by line. Not for
+/// bytes in which a fence may open or close: each of those counts.
 fn last_words(bytes: &[u8]) -> &[u8] {
-    let is_fence = |mark: &[u8]| memchr::memmem::find(bytes, mark).is_some();
     let Some(mut end) = memchr::memrchr(b'\n', bytes) else { return bytes };
     let mut found = 0;
     while let Some(newline) = memchr::memrchr(b'\n', &bytes[..end]) {
         found += usize::from(!is_blank(&bytes[newline + 1..end]));
         if found > KEPT {
-            return if is_fence(b"```") || is_fence(b"~~~") { bytes } else { &bytes[newline + 1..] };
+            return &bytes[newline + 1..];
         }
         end = newline;
     }

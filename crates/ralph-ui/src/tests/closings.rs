@@ -170,17 +170,18 @@ fn the_agent_is_missing() {
 #[test]
 fn the_journal_fails() {
     let mut script = Script::start(plan());
-    let message = "No space left on device (os error 28)".to_owned();
+    let message = "can not write the journal: No space left on device (os error 28)".to_owned();
     script.works(5, 1, 0.1).pass(2).input(Report::JournalFailed { message });
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 ok 5s, 1 file changed, $0.10  (iterations 1/100)
-    the journal can not be written: No space left on device (os error 28)
+    can not write the journal: No space left on device (os error 28)
     #2 interrupted after 2s: the run was stopped
 
-    failed: No space left on device (os error 28) (journal_error)
+    failed: can not write the journal: No space left on device (os error 28)
+            (journal_error)
       total   1 iteration, 7s of work in 7s, $0.10
       logs    ralph logs 0119a4c2
       next    ralph resume 0119a4c2  # go on once there is room
