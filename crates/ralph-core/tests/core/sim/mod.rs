@@ -14,6 +14,7 @@ pub mod plans;
 mod proof;
 pub mod rng;
 mod run;
+mod stuck;
 mod weather;
 mod world;
 

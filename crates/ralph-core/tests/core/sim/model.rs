@@ -22,6 +22,7 @@ use super::hats::Hats;
 use super::idle::Idle;
 use super::patience::{Cure, Patience, backoff, close};
 use super::proof::{Due, Proof};
+use super::stuck::Stuck;
 
 pub type Check = Result<(), String>;
 
@@ -51,6 +52,7 @@ pub struct Model {
     idle: Idle,
     pub proof: Proof,
     pub hats: Option<Hats>,
+    stuck: Stuck,
     /// How many records there are.
     records: u64,
     pub running: Option<Attempt>,
@@ -108,6 +110,7 @@ impl Model {
             idle: Idle::new(&started.plan.idle),
             proof: Proof::new(&started.plan.proof),
             hats: started.plan.hats.as_deref().map(|hats| Hats::new(hats, "t")),
+            stuck: Stuck::new(&started.plan.stuck),
             records: 1,
             running: None,
             waiting: None,
@@ -163,6 +166,7 @@ impl Model {
             Event::GuidanceAdded(guidance) => {
                 self.guidance.push(guidance.text.clone());
                 self.guidance_added += 1;
+                self.stuck.start_over();
                 self.is_not_kept_waiting();
             }
             Event::HatReset(_) | Event::TopicEmitted(_) => self.hat_input(event)?,
@@ -244,9 +248,14 @@ impl Model {
                 ensure!(self.pause_requested, "paused though nobody asked");
                 (self.last, self.paused, self.patience.outage) = (None, true, false);
             }
+            Event::LoopSuspected(e) => self.stuck.suspected(e, self.last.as_ref())?,
+            Event::LoopDetected(e) => {
+                self.stuck.detected(e)?;
+                self.pause_requested |= self.stuck.asking;
+            }
             Event::RunUnpaused {} => {
                 ensure!(self.paused, "unpaused but not paused");
-                self.paused = false;
+                (self.paused, self.pause_requested, self.stuck.asking) = (false, false, false);
             }
             Event::RunStopped(stopped) => self.run_stopped(at, stopped)?,
             other => return Err(format!("{} is no decision", other.name())),
@@ -306,6 +315,7 @@ impl Model {
         self.session = at;
         self.limits = limits.clone();
         (self.stop_request, self.must_stop, self.pause_requested) = (None, None, false);
+        self.stuck.asking = false;
         self.stop_now = false;
         self.runtime += self.proof.resumed();
         if self.stopped.take().is_some() {
@@ -313,6 +323,7 @@ impl Model {
             self.last = self.last.take().filter(|last| self.proof.is_open(last));
             self.patience.forget();
             self.idle.forget();
+            self.stuck.start_over();
             self.hats.iter_mut().for_each(Hats::resumed_after_stop);
         }
         if self.paused {
@@ -384,6 +395,7 @@ impl Model {
         let running = self.running.take();
         let exited = running.as_ref().and_then(|running| running.exited.clone());
         self.idle.finished(f, exited.as_ref(), self.previous)?;
+        self.stuck.finished(f, exited.as_ref())?;
         match running {
             None => {
                 ensure!(self.crashes >= self.limits.max_attempts, "finished without an agent");
@@ -528,6 +540,7 @@ impl Model {
         self.patience.agrees(s)?;
         self.idle.agrees(s)?;
         self.proof.agrees(s)?;
+        self.stuck.agrees(s)?;
         self.hats.as_ref().map_or(Ok(()), |hats| hats.agrees(s))?;
         ensure!(s.cost_usd == self.cost, "cost {:?} instead of {:?}", s.cost_usd, self.cost);
         ensure!(s.guidance == self.guidance, "guidance {:?} instead of {:?}", s.guidance, self.guidance);

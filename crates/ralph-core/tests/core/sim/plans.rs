@@ -7,11 +7,12 @@ use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
 use ralph_core::plan::{
     AgentPlan, Backoff, GATE_TIMEOUT, GatePlan, GateWhen, IdlePlan, Limits, NoErrors, Pace, Plan, Proof,
-    Reaction, Task, WaitPlan, WakePlan,
+    Reaction, StuckPlan, Task, WaitPlan, WakePlan,
 };
 
 use super::hats;
 use super::rng::Rng;
+use super::stuck;
 
 fn millis(rng: &mut Rng, low: u64, high: u64) -> Duration {
     Duration::from_millis(rng.between(low, high))
@@ -143,6 +144,8 @@ pub fn started(rng: &mut Rng) -> RunStarted {
         idle: idle(rng),
         once: rng.one_in(12),
         proof,
+        // What hats do about it has tests of its own.
+        stuck: if hats.is_some() { StuckPlan::off() } else { stuck::plan(rng) },
         hats,
         ..Plan::new("sim", "/w", Task::Text("t".into()), first)
     };

@@ -74,6 +74,7 @@ impl<'a> Sim<'a> {
             None if started.plan.proof.gates.is_empty() => 9,
             None => 2,
         };
+        let steady = hats.is_none() && rng.one_in(3);
         let voice = hats.map(|hats| Voice::new(hats.clone(), &mut rng));
         Self {
             rng,
@@ -84,7 +85,7 @@ impl<'a> Sim<'a> {
             engine: None,
             recovered: None,
             disk: Disk::default(),
-            world: World::new(modest, voice),
+            world: World::new(modest, voice, steady),
             folder: Folder::default(),
             model: None,
             verifier: Verifier::default(),

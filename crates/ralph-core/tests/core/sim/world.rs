@@ -19,6 +19,7 @@ use super::gates::Gates;
 use super::hats::Voice;
 use super::proof::TEST;
 use super::rng::Rng;
+use super::stuck;
 use super::weather::Weather;
 
 /// Idle more often than not, so that there are streaks.
@@ -45,6 +46,8 @@ pub struct World {
     weather: Weather,
     /// What the agents publish, where there are hats.
     voice: Option<Voice>,
+    /// Most agents do well and say little about themselves, so that what they say can be seen to repeat.
+    steady: bool,
 }
 
 struct Agent {
@@ -60,9 +63,17 @@ struct Agent {
 }
 
 impl World {
-    pub fn new(modest: u64, voice: Option<Voice>) -> Self {
-        let weather = Weather::default();
-        Self { queue: Vec::new(), agent: None, gates: None, stale: Vec::new(), modest, weather, voice }
+    pub fn new(modest: u64, voice: Option<Voice>, steady: bool) -> Self {
+        Self {
+            queue: Vec::new(),
+            agent: None,
+            gates: None,
+            stale: Vec::new(),
+            modest,
+            weather: Weather::default(),
+            voice,
+            steady,
+        }
     }
 
     pub fn has_agent(&self) -> bool {
@@ -76,7 +87,7 @@ impl World {
     /// The guard leaves nothing alive, and timers die with the process that had them.
     pub fn die(&mut self) {
         let weather = std::mem::take(&mut self.weather);
-        *self = World { weather, ..World::new(self.modest, self.voice.take()) };
+        *self = World { weather, ..World::new(self.modest, self.voice.take(), self.steady) };
     }
 
     pub fn has_wait_timer(&self) -> bool {
@@ -150,6 +161,9 @@ impl World {
         self.is_idle().map_err(|why| format!("{} is started while {why}", of.iteration))?;
         let failure = self.weather.failure(of.agent, now, rng);
         let mut agent = Agent::new(now, of, failure, self.modest, rng);
+        if self.steady && agent.says.failure.is_none() && !rng.one_in(6) {
+            agent.does_well();
+        }
         if let Some(voice) = &self.voice {
             agent.says.published = voice.says(agent.hat(), rng);
         }
@@ -390,6 +404,7 @@ impl Agent {
             },
             tree: rng.one_in(2).then(|| rng.pick(&["before", "after"]).to_owned()),
             output_bytes: rng.below(100),
+            sketch: stuck::says(of.iteration.0, rng),
             leftovers: rng.below(2) as u32,
             usage: if rng.one_in(2) { some_tokens(rng) } else { Usage::default() },
             cost_usd,
@@ -407,6 +422,13 @@ impl Agent {
 
     fn hat(&self) -> &str {
         self.of.prompt.hat.as_ref().map_or("", |draft| draft.hat.as_str())
+    }
+
+    fn does_well(&mut self) {
+        let says = &mut self.says;
+        (says.blocked, says.state, says.delay, says.error) = (None, None, None, None);
+        (says.files, says.claims_complete) = (None, false);
+        self.exit = Some((self.born.plus(Duration::from_millis(20)), Exit::Code(0)));
     }
 
     fn exited(&self, at: Timestamp) -> AgentExited {

@@ -47,6 +47,7 @@ impl Model {
             ("rejected_completions", last.is_some() && self.proof.too_often()),
             ("interrupted", self.stop_now && last.is_some_and(|last| self.proof.is_open(last))),
             ("once", last.is_some() && self.once),
+            (self.stuck.ends.unwrap_or_default(), self.stuck.ends.is_some()),
             ("stop_on_error", failed && self.limits.stop_on_error),
             ("consecutive_failures", failed && self.streak >= self.limits.max_consecutive_failures),
             ("interrupted", self.stop_request.is_some()),
@@ -62,6 +63,7 @@ impl Model {
         if let Some(reason) = self.reason(at) {
             return Err(format!("goes on although it has to stop: {reason}"));
         }
+        ensure!(!self.stuck.open, "goes on although it goes in circles");
         let due = self.due();
         ensure!(due == Due::Nothing, "goes on although due is {due:?}");
         ensure!(self.proof.checking.is_none(), "goes on although gates are at work");
@@ -83,6 +85,8 @@ impl Model {
             | "stop_on_error"
             | "consecutive_failures"
             | "rejected_completions"
+            | "output_similarity"
+            | "loop_detected"
             | "error"
             | "no_handoff"
             | "loop_thrashing"
