@@ -388,4 +388,18 @@ pub const MUTANTS: &[Mutant] = &[
         replace: "",
         why: "A hat that may publish nothing and was not believed once is put on again and again.",
     },
+    Mutant {
+        name: "alarms_not_counted",
+        file: "crates/ralph-core/src/state/stuck.rs",
+        find: "        self.alarms = detected.alarm;\n",
+        replace: "",
+        why: "A run that goes in circles is redirected for ever.",
+    },
+    Mutant {
+        name: "loops_do_not_end_runs",
+        file: "crates/ralph-core/src/state/stuck.rs",
+        find: "        self.ends = detected.action == LoopAnswer::Stop;\n",
+        replace: "",
+        why: "A run that is called stuck goes on all the same.",
+    },
 ];
