@@ -3,9 +3,10 @@
 //! The runtime reads the output once, while it streams, and puts the sketch into `agent.exited`. The detectors see nothing
 //! else, so a resumed run has the same evidence as one that was never interrupted.
 
+mod marks;
 mod wording;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,10 @@ use super::lines::{LineReader, Lines};
 use super::sample::{Sample, Sampler, decode, encode};
 use super::signature::SignatureReader;
 use super::text::{self, Kind, Token};
-use wording::{OPEN, Senses, ends_apart, status};
+pub(super) use marks::AMBIGUOUS;
+pub use marks::Counts;
+use marks::{Marks, Numbers};
+use wording::{CLAUSE_ENDS, OPEN, Senses, form, is_drawn, is_neutral, label, names_error, result, status};
 
 /// What the beginning of an output may cost to read. Behind it only lines are hashed, until the end.
 const HEAD: u64 = 1 << 20;
@@ -28,7 +32,7 @@ const MOST_FACTS: usize = 320;
 const MOST_WORDS: usize = 160;
 const MOST_SHINGLES: usize = 256;
 const MOST_MARKS: usize = 64;
-const MOST_NUMBERS: usize = 48;
+const MOST_FORMS: usize = 64;
 const MOST_ERRORS: usize = 24;
 /// More errors than these are many.
 const MOST_FAULTS: usize = 1000;
@@ -62,6 +66,9 @@ pub struct Sketch {
     /// Where the work stands, in the iteration's own words: checkboxes, test results.
     #[serde(skip_serializing_if = "Marks::is_empty")]
     pub marks: Marks,
+    /// How else a line is marked or what stands behind a label: `| parser | ✓ |`, `phase: linking`.
+    #[serde(skip_serializing_if = "Marks::is_empty")]
+    pub forms: Marks,
     /// Lines that name something as failing or not done. A list that gets shorter is progress, though every line of it has
     /// been seen.
     #[serde(skip_serializing_if = "is_zero")]
@@ -131,7 +138,8 @@ impl Sketch {
     pub(super) fn standing(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let counts = [(mark("open"), self.open), (mark("faults"), self.faults)];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-        self.marks.values.iter().map(|(key, value)| (*key, *value)).chain(counts)
+        let marks = self.marks.values.iter().chain(&self.forms.values);
+        marks.map(|(key, value)| (*key, *value)).chain(counts)
     }
 }
 
@@ -170,91 +178,6 @@ mod hashes {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
         let text = String::deserialize(deserializer)?;
         decode(&text).ok_or_else(|| serde::de::Error::custom("not hashes"))
-    }
-}
-
-/// Keys and values, sampled by the key: the same keys are kept of any two iterations.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Marks {
-    level: u8,
-    values: BTreeMap<u32, u32>,
-}
-
-impl Marks {
-    fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// Several values of one key count as one that is made of them all.
-    fn add(&mut self, key: u32, value: u32, most: usize) {
-        if key.leading_zeros() < u32::from(self.level) {
-            return;
-        }
-        let known = self.values.entry(key).or_default();
-        *known = short(Hasher::new().number(u64::from(*known) << 32 | u64::from(value)).finish());
-        while self.values.len() > most && self.level < 32 {
-            self.level += 1;
-            let level = u32::from(self.level);
-            self.values.retain(|key, _| key.leading_zeros() >= level);
-        }
-    }
-}
-
-impl Serialize for Marks {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let flat: Vec<u32> = self.values.iter().flat_map(|(key, value)| [*key, *value]).collect();
-        serializer.serialize_str(&format!("{}:{}", self.level, encode(&flat)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Marks {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let parsed = || {
-            let (level, flat) = text.split_once(':')?;
-            let flat = decode(flat).filter(|flat| flat.len().is_multiple_of(2))?;
-            let values = flat.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            Some(Marks { level: level.parse().ok().filter(|level| *level <= 32)?, values })
-        };
-        parsed().ok_or_else(|| serde::de::Error::custom("not marks"))
-    }
-}
-
-/// What a number counts, as far as its surroundings tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Counts {
-    /// Tests, errors, what is left to do.
-    #[serde(rename = "w")]
-    Work,
-    /// Parts of a whole: `3/12`.
-    #[serde(rename = "p")]
-    Parts,
-    /// Bytes.
-    #[serde(rename = "s")]
-    Size,
-    #[serde(rename = "u")]
-    Unknown,
-}
-
-/// Numbers, sampled by their keys: the same are kept of any two iterations. Several with one key add up.
-#[derive(Debug, Default)]
-struct Numbers {
-    level: u32,
-    values: BTreeMap<u32, (f64, Counts)>,
-}
-
-impl Numbers {
-    fn add(&mut self, key: u32, value: f64, counts: Counts) {
-        if key.leading_zeros() < self.level {
-            return;
-        }
-        let known = self.values.entry(key).or_insert((0.0, counts));
-        known.0 += value;
-        while self.values.len() > MOST_NUMBERS && self.level < 32 {
-            self.level += 1;
-            let level = self.level;
-            self.values.retain(|key, _| key.leading_zeros() >= level);
-        }
     }
 }
 
@@ -375,10 +298,10 @@ impl Sketcher {
             self.show(line);
             self.sketch.tokens = self.sketch.tokens.saturating_add(tokens.len() as u32);
             self.take_tokens(&tokens);
-            self.take_numbers(&tokens);
+            self.take_numbers(line, &tokens);
             self.take_status(line, &tokens);
             self.take_wording(line, &tokens);
-            if tokens.iter().any(|token| token.sense.is(Sense::ERROR)) {
+            if names_error(&tokens) {
                 self.take_error(line, &tokens);
             }
         }
@@ -401,10 +324,17 @@ impl Sketcher {
                 _ => {}
             }
         }
+        let idle_noise = Sense::NOISE.and(Sense::TRY).and(Sense::SIZE);
         let shingle = |tokens: &[Token]| {
             short(tokens.iter().fold(Hasher::new(), |hasher, token| hasher.number(token.hash)).finish())
         };
+        // What only counts or tells the time is shared by all.
+        let says =
+            |token: &Token| matches!(token.kind, Kind::Word | Kind::Fact) && !token.sense.is(idle_noise);
         let mut add = |tokens: &[Token]| {
+            if !tokens.iter().any(says) {
+                return;
+            }
             let hash = shingle(tokens);
             self.shingles.add(hash);
             if tokens.iter().any(|token| token.kind == Kind::Fact) {
@@ -417,7 +347,8 @@ impl Sketcher {
         }
     }
 
-    fn take_numbers(&mut self, tokens: &[Token]) {
+    fn take_numbers(&mut self, line: &str, tokens: &[Token]) {
+        let (drawn, neutral) = (is_drawn(line), is_neutral(tokens));
         for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Number) {
             let before = at.checked_sub(1).map(|at| tokens[at]);
             let around = [before, tokens.get(at + 1).copied(), tokens.get(at + 2).copied()];
@@ -427,12 +358,15 @@ impl Sketcher {
             if !around[..2].iter().flatten().any(is_word) && !of {
                 continue;
             }
-            let behind = tokens[at + 1..].iter().take(3).take_while(|token| is_word(token) || of);
-            let progress = before.iter().chain(behind).any(|token| token.sense.is(Sense::PROGRESS));
+            let behind = tokens[at + 1..].iter().take(3).take_while(move |token| is_word(token) || of);
+            let tells = |token: &Token| token.sense.is(Sense::PROGRESS);
+            // A frame is headed by the name of what it counts: `── pass 3 ──`.
+            let progress = behind.clone().any(tells) || (!drawn && before.iter().any(tells));
             let key = around.iter().flatten().fold(Hasher::new(), |hasher, token| hasher.number(token.hash));
             let size = tokens.get(at + 1).is_some_and(|token| token.sense.is(Sense::SIZE));
             let counts = match (progress, of) {
                 (true, _) if !size => Counts::Work,
+                _ if (drawn || neutral) && !size => Counts::Frame,
                 (false, true) => Counts::Parts,
                 _ if size => Counts::Size,
                 _ => Counts::Unknown,
@@ -445,22 +379,25 @@ impl Sketcher {
     fn take_status(&mut self, line: &str, tokens: &[Token]) {
         let named = tokens.iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Fact));
         let named = named.filter(|token| token.letters > 1 && !token.sense.is(Sense::PROGRESS));
-        let mut some = false;
+        let mut names = 0;
         let key = named.fold(Hasher::new(), |hasher, token| {
-            some = true;
+            names += 1;
             hasher.number(token.hash)
         });
-        if !some {
+        if names == 0 {
             return;
         }
         if let Some(status) = status(line) {
             self.sketch.marks.add(short(key.number(7).finish()), status, MOST_MARKS);
             self.open += u32::from(status == OPEN);
-        } else if let Some(last) =
-            tokens.last().filter(|last| last.sense.is(Sense::PROGRESS) && ends_apart(line))
-        {
-            // `test parse ... ok`, `3. Write the docs (done)`.
+        } else if let Some(last) = result(line, tokens) {
+            // `test parse ... ok`, `3. Write the docs (done)`, `parse_line still fails`.
             self.sketch.marks.add(short(key.number(8).finish()), short(last.hash), MOST_MARKS);
+        } else if let Some(value) = form(line, tokens) {
+            self.sketch.forms.set(short(key.number(9).finish()), value, MOST_FORMS);
+        }
+        if let Some((label, value)) = label(line) {
+            self.sketch.forms.set(label, value, MOST_FORMS);
         }
     }
 
@@ -472,8 +409,8 @@ impl Sketcher {
         let says = &mut self.sketch.says;
         says.lines += 1;
         says.words += words;
-        for sentence in line.split(['.', ';', '!', '—', ':']) {
-            let sense = Senses::of(sentence);
+        for clause in line.split(CLAUSE_ENDS) {
+            let sense = Senses::of(clause);
             if sense.idle {
                 says.idle += sense.words;
             }
