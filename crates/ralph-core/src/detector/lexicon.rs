@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// What a word says, as bits: one word may say several things.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sense(u16);
+pub(super) struct Sense(u32);
 
 impl Sense {
     /// A number beside it tells how far the work is.
@@ -22,6 +22,11 @@ impl Sense {
     /// "No", "nothing": with [`Sense::WORK`] it says the same.
     pub(super) const NONE: Sense = Sense(8192);
     pub(super) const WORK: Sense = Sense(16384);
+    /// A service is overloaded or refuses more.
+    pub(super) const OUTAGE: Sense = Sense(32768);
+    /// The same, with [`Sense::LIMIT`]: "rate limit", "too many requests".
+    pub(super) const LIMITED: Sense = Sense(65536);
+    pub(super) const LIMIT: Sense = Sense(131_072);
     /// Something else is still going on.
     pub(super) const WAIT: Sense = Sense(64);
     /// Says nothing by itself.
@@ -159,6 +164,9 @@ const WORDS: &[(Sense, &str)] = &[
          migrated converted replaced installed fixed implementing adding creating writing editing updating \
          fixing yet next continuing hinzugefügt behoben añadido corregido 添加 修复",
     ),
+    (Sense::OUTAGE, "overloaded overloaded_error throttled throttling ratelimit rate_limit rate_limit_error"),
+    (Sense::LIMITED, "rate usage quota too many session weekly api credit"),
+    (Sense::LIMIT, "limit limits limited requests exceeded exhausted"),
 ];
 
 const STEMS: &[(Sense, &[&str])] = &[
@@ -166,7 +174,23 @@ const STEMS: &[(Sense, &[&str])] = &[
         Sense::ERROR,
         &["error", "exception", "panic", "fatal", "traceback", "failed", "failure", "cannot", "undefined"],
     ),
-    (Sense::ERROR, &["fail", "reject", "denied", "invalid", "unexpected", "unresolved", "abort", "segfault"]),
+    (
+        Sense::ERROR,
+        &[
+            "fail",
+            "reject",
+            "denied",
+            "invalid",
+            "unexpected",
+            "unresolved",
+            "abort",
+            "segfault",
+            "segmentation",
+            "refused",
+            "crash",
+            "unable",
+        ],
+    ),
 ];
 
 #[cfg(test)]

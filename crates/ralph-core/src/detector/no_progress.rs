@@ -78,6 +78,8 @@ pub struct Finding {
     /// What it looks like, once there is anything.
     pub pattern: Option<Pattern>,
     pub alarm: bool,
+    /// Iterations in a row that only tell that a service is overloaded or refuses more: a reason to wait, not to stop.
+    pub outages: u32,
     pub novelty: Novelty,
 }
 
@@ -148,6 +150,7 @@ pub struct NoProgress {
     runs: Vec<u32>,
     nothing: u32,
     empty: u32,
+    outages: u32,
 }
 
 /// Which hashes have been seen, and when for the last time.
@@ -253,9 +256,19 @@ impl NoProgress {
     /// Takes the next iteration.
     pub fn observe(&mut self, now: &Sketch) -> Finding {
         let novelty = self.novelty(now);
-        self.count_repeats(now, novelty);
-        self.count_nothings(now, novelty);
-        let finding = Finding { novelty, ..self.finding(now) };
+        if now.tells_outage() {
+            // No evidence for anything: it calls for patience, and what was counted before still stands.
+            self.outages += 1;
+        } else {
+            self.outages = 0;
+            self.count_repeats(now, novelty);
+            self.count_nothings(now, novelty);
+        }
+        let finding = match self.outages {
+            0 => self.finding(now),
+            outages => Finding { outages, ..Finding::default() },
+        };
+        let finding = Finding { novelty, ..finding };
         self.learn(now, novelty.is_eventful());
         finding
     }
@@ -273,13 +286,14 @@ impl NoProgress {
         Novelty { progress: self.tells_progress(now), words, shingles, named, all_named, facts, all_facts }
     }
 
-    /// How many of a sketch's hashes the run has not seen, and how many there are.
+    /// How many of a sketch's hashes the run has not seen, and how many there are besides boilerplate.
     fn unseen(&self, now: &Sketch, memory: &Memory, of: fn(&Sketch) -> &Sample) -> (f64, f64) {
         let recent = self.past.iter().rev().take(RECENT).map(|sketch| of(sketch).level());
         let level = recent.fold(of(now).level(), u8::max);
         let each = f64::from(1u32 << level.min(31));
         let new = of(now).at(level).filter(|hash| !memory.knows(*hash)).count();
-        (new as f64 * each, of(now).at(level).count() as f64 * each)
+        let all = of(now).at(level).filter(|hash| !self.is_boilerplate(*hash)).count();
+        (new as f64 * each, all as f64 * each)
     }
 
     /// A checkbox or a test result that is what it never was before; a count that is higher or lower than ever; or any number
@@ -373,21 +387,23 @@ impl NoProgress {
             || (facts.here > 0 && facts.of_this() >= SAME_FACTS && shingles.both >= FEW_SHINGLES)
             || (now.calls.count > 0 && now.calls.alike(&then.calls) == 1.0)
             || (fail(now) && fail(then) && errors.of_smaller() >= SAME_ERRORS)
+            || (now.failed == Some(true) && then.failed == Some(true) && now.calls.same_checks(&then.calls))
+    }
+
+    fn is_boilerplate(&self, hash: u32) -> bool {
+        let most = f64::from(self.eventful) * BOILERPLATE;
+        self.eventful >= 3 && self.common.get(&hash).is_some_and(|count| f64::from(*count) >= most)
     }
 
     /// What two iterations share besides boilerplate.
     fn shared(&self, now: &Sketch, then: &Sketch) -> Shared {
-        let most = f64::from(self.eventful) * BOILERPLATE;
-        let boilerplate = |hash: u32| {
-            self.eventful >= 3 && self.common.get(&hash).is_some_and(|count| f64::from(*count) >= most)
-        };
         let level = now.shingles.level().max(then.shingles.level());
         let mut shared = Shared { both: 0, here: 0, there: 0 };
-        for hash in now.shingles.at(level).filter(|hash| !boilerplate(*hash)) {
+        for hash in now.shingles.at(level).filter(|hash| !self.is_boilerplate(*hash)) {
             shared.here += 1;
             shared.both += usize::from(then.shingles.contains(hash));
         }
-        shared.there = then.shingles.at(level).filter(|hash| !boilerplate(*hash)).count();
+        shared.there = then.shingles.at(level).filter(|hash| !self.is_boilerplate(*hash)).count();
         shared
     }
 
@@ -401,7 +417,8 @@ impl NoProgress {
         let stands = self.past.back().is_some_and(unchanged_by) || novelty.words <= FEW_WORDS;
         let idle = idle || (inert && stands);
         // The first of them may sum up what was done before.
-        let calm = !novelty.progress && novelty.facts <= NEW_FACTS_SHARE * novelty.all_facts;
+        let few_facts = novelty.facts <= NEW_FACTS.min(NEW_FACTS_SHARE * novelty.all_facts);
+        let calm = !novelty.progress && few_facts;
         self.nothing = match (idle, calm) {
             (false, _) => 0,
             (true, true) => self.nothing + 1,
@@ -476,7 +493,9 @@ impl NoProgress {
         }
         if eventful {
             self.eventful += 1;
-            now.shingles.at(0).for_each(|hash| *self.common.entry(hash).or_default() += 1);
+            let sampled_apart = now.named.at(0).filter(|hash| !now.shingles.contains(*hash));
+            let all = now.shingles.at(0).chain(sampled_apart);
+            all.for_each(|hash| *self.common.entry(hash).or_default() += 1);
         }
         self.past.push_back(now.clone());
         self.count += 1;

@@ -113,6 +113,9 @@ pub struct Says {
     pub idle: u32,
     /// Words in sentences to the effect that something else has to end first.
     pub waiting: u32,
+    /// Words in sentences to the effect that a service is overloaded or refuses more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub outage: u32,
 }
 
 /// Tool calls, where the agent's stream names them.
@@ -133,7 +136,17 @@ pub struct Calls {
     pub changes: Vec<u32>,
 }
 
+/// The most words of an iteration that only tells of an outage, and how many of them must be about it.
+const OUTAGE_WORDS: u32 = 60;
+const OUTAGE_SHARE: u32 = 4;
+
 impl Sketch {
+    /// Whether it did nothing and tells little but that a service is overloaded or refuses more.
+    pub(super) fn tells_outage(&self) -> bool {
+        let says = self.says;
+        says.outage * OUTAGE_SHARE > says.words && says.words <= OUTAGE_WORDS && self.calls.count == 0
+    }
+
     /// Everything that tells where the work stands: keys and values.
     pub(super) fn standing(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let counts = [(mark("open"), self.open), (mark("faults"), self.faults)];
@@ -146,6 +159,15 @@ impl Sketch {
 impl Calls {
     fn is_empty(&self) -> bool {
         !self.known
+    }
+
+    /// Whether the same was called apart from what changed something.
+    pub(super) fn same_checks(&self, other: &Calls) -> bool {
+        let checks = |calls: &Calls| -> Vec<u32> {
+            calls.what.iter().copied().filter(|call| !calls.changes.contains(call)).collect()
+        };
+        let checks_here = checks(self);
+        !checks_here.is_empty() && checks_here == checks(other)
     }
 
     /// How many calls two iterations have in common, of the larger number.
@@ -416,6 +438,9 @@ impl Sketcher {
             }
             if sense.waiting {
                 says.waiting += sense.words;
+            }
+            if sense.outage {
+                says.outage += sense.words;
             }
         }
     }

@@ -9,6 +9,7 @@ pub(super) struct Senses {
     pub(super) words: u32,
     pub(super) idle: bool,
     pub(super) waiting: bool,
+    pub(super) outage: bool,
 }
 
 /// What ends a clause.
@@ -30,7 +31,8 @@ impl Senses {
         }
         let has = |one: Sense, other: Sense| sense.is(one) && sense.is(other);
         let idle = has(Sense::WHOLE, Sense::DONE) || has(Sense::NONE, Sense::WORK);
-        Self { words, idle: idle && !sense.is(Sense::ACT), waiting: sense.is(Sense::WAIT) }
+        let outage = sense.is(Sense::OUTAGE) || has(Sense::LIMITED, Sense::LIMIT);
+        Self { words, idle: idle && !sense.is(Sense::ACT), waiting: sense.is(Sense::WAIT), outage }
     }
 }
 
@@ -96,12 +98,17 @@ pub(super) fn is_neutral(tokens: &[Token]) -> bool {
     tokens.len() <= SHORT_LINE && tokens.iter().all(neutral)
 }
 
-/// Whether a line tells of an error: `3 errors` and `no such file: error`, but not `no test errors` or `0 failed`.
+/// Whether a line tells of an error: `3 errors` and `no such file: error`, but not `no test errors` or `0 failed`; and
+/// `exit code 2`.
 pub(super) fn names_error(tokens: &[Token]) -> bool {
     let none =
         |token: &Token| token.sense.is(Sense::NONE) || (token.kind == Kind::Number && token.value == 0.0);
     let errors = tokens.iter().enumerate().filter(|(_, token)| token.sense.is(Sense::ERROR));
+    let exit = |trio: &[Token]| {
+        trio[0].hash == hash::of("exit") && trio[2].kind == Kind::Number && trio[2].value != 0.0
+    };
     errors.into_iter().any(|(at, _)| !tokens[at.saturating_sub(2)..at].iter().any(none))
+        || tokens.windows(3).any(exit)
 }
 
 /// Whether a line is drawn as a frame: `=== 3 ===`, `── pass 3 ──`.
