@@ -28,6 +28,8 @@ const NEW_FACTS: f64 = 1.0;
 const NEW_FACTS_IN_FLOOD: f64 = 0.003;
 /// New words and new names together, each as a part of what is put down to paraphrase and to noise.
 const MOST_NEW: f64 = 1.25;
+/// With a larger share of new words, prose alone is never quiet.
+const MOST_NEW_WORDS: f64 = 0.6;
 /// With a larger share of new triples around names an iteration is never quiet.
 const MOST_NAMED_SHARE: f64 = 0.2;
 /// Two iterations share their substance if so much of the shorter one is in the other one,
@@ -204,7 +206,7 @@ impl Trail {
         }
         let step = value - self.last;
         // Work goes on in steps of about the same size and never back; noise jumps.
-        let like_before = step * self.step > 0.0 && (0.25..=4.0).contains(&(step / self.step));
+        let like_before = step * self.step > 0.0 && (0.1..=10.0).contains(&(step / self.step));
         self.erratic |= step * self.step < 0.0;
         if step != 0.0 {
             self.steps = if like_before { self.steps + 1 } else { 1 };
@@ -223,7 +225,10 @@ impl Trail {
 pub struct Novelty {
     /// It tells progress.
     pub progress: bool,
+    /// All that is known of it is what it says, and that is not that it failed.
+    pub prose: bool,
     pub words: f64,
+    pub all_words: f64,
     /// Words in threes.
     pub shingles: f64,
     /// Words in threes, one of them a fact.
@@ -239,12 +244,17 @@ impl Novelty {
         let prose = (self.words / NEW_WORDS).max(self.shingles / NEW_SHINGLES);
         let named = self.named / (NEW_NAMED + NEW_NAMED_SHARE * self.all_named);
         let names = named.max(self.facts / (NEW_FACTS + NEW_FACTS_IN_FLOOD * self.all_facts));
-        !self.progress && self.named <= MOST_NAMED_SHARE * self.all_named && prose + names <= MOST_NEW
+        // Prose around an error or around known calls is cheap. Where there is nothing but prose, it is all there is.
+        let told = self.prose && self.words > MOST_NEW_WORDS * self.all_words;
+        !self.progress
+            && !told
+            && self.named <= MOST_NAMED_SHARE * self.all_named
+            && prose + names <= MOST_NEW
     }
 
     /// Whether it surely brought something.
     fn is_eventful(self) -> bool {
-        self.shingles > NEW_SHINGLES || self.named > 4.0 * NEW_NAMED || self.facts > 3.0 * NEW_FACTS
+        self.shingles > NEW_SHINGLES || self.named > 4.0 * NEW_NAMED || self.facts >= 2.0 * NEW_FACTS
     }
 }
 
@@ -279,11 +289,21 @@ impl NoProgress {
     }
 
     fn novelty(&self, now: &Sketch) -> Novelty {
-        let (words, _) = self.unseen(now, &self.words, |sketch| &sketch.words);
+        let (words, all_words) = self.unseen(now, &self.words, |sketch| &sketch.words);
         let (shingles, _) = self.unseen(now, &self.shingles, |sketch| &sketch.shingles);
         let (named, all_named) = self.unseen(now, &self.named, |sketch| &sketch.named);
         let (facts, all_facts) = self.unseen(now, &self.facts, |sketch| &sketch.facts);
-        Novelty { progress: self.tells_progress(now), words, shingles, named, all_named, facts, all_facts }
+        Novelty {
+            progress: self.tells_progress(now),
+            prose: !now.calls.known && !now.fails(),
+            words,
+            all_words,
+            shingles,
+            named,
+            all_named,
+            facts,
+            all_facts,
+        }
     }
 
     /// How many of a sketch's hashes the run has not seen, and how many there are besides boilerplate.
@@ -306,7 +326,7 @@ impl NoProgress {
         if now.standing().any(news) || self.moves_down_a_list(now) {
             return true;
         }
-        let fails = now.failed.unwrap_or(now.faults > 0);
+        let fails = now.fails();
         let (mut moving, mut sizes) = (Vec::new(), Vec::new());
         for (key, value, counts) in &now.numbers {
             let Some(known) = self.numbers.get(key) else { continue };

@@ -141,6 +141,11 @@ const OUTAGE_WORDS: u32 = 60;
 const OUTAGE_SHARE: u32 = 4;
 
 impl Sketch {
+    /// Whether the last thing failed or, where that is not known, errors are told.
+    pub(super) fn fails(&self) -> bool {
+        self.failed.unwrap_or(self.error.is_some())
+    }
+
     /// Whether it did nothing and tells little but that a service is overloaded or refuses more.
     pub(super) fn tells_outage(&self) -> bool {
         let says = self.says;
@@ -375,7 +380,7 @@ impl Sketcher {
             let before = at.checked_sub(1).map(|at| tokens[at]);
             let around = [before, tokens.get(at + 1).copied(), tokens.get(at + 2).copied()];
             let is_word = |token: &Token| matches!(token.kind, Kind::Word | Kind::Fact);
-            let of = token.of.is_some_and(|of| of != 100.0) || is_of(&tokens[at + 1..]);
+            let of = token.of.is_some() || is_of(&tokens[at + 1..]);
             // A number among numbers is a column of a table.
             if !around[..2].iter().flatten().any(is_word) && !of {
                 continue;

@@ -26,7 +26,7 @@ pub(super) struct Token {
     pub(super) sense: Sense,
     /// Of a number; of `3/12` the 3.
     pub(super) value: f64,
-    /// Of `3/12` the 12; of `45%` 100.
+    /// Of `3/12` the 12.
     pub(super) of: Option<f64>,
     pub(super) letters: usize,
     /// A comma or the like stands before it, so it does not belong to the token before.
@@ -274,8 +274,8 @@ fn classify(chunk: &str) -> Token {
     }
     let kind = if shape.is_fact() { Kind::Fact } else { Kind::Word };
     let sense = Sense::of(&lower);
-    // `duration_ms` stands before a duration.
-    let sense = if shape.noise { sense.and(Sense::NOISE) } else { sense };
+    // `duration_ms` stands before a duration; `req/s` and `ns/op` do not.
+    let sense = if shape.noise && !shape.slash { sense.and(Sense::NOISE) } else { sense };
     Token { sense, letters: shape.letters, ..Token::new(kind, hasher.finish()) }
 }
 
@@ -347,8 +347,7 @@ impl Shape {
         self.camel |= is_camel(segment);
         self.letters += letters;
         self.longest = self.longest.max(letters);
-        // Of `req/s` the second is no duration.
-        self.noise |= Sense::of(&lower).is(Sense::NOISE) && !self.slash;
+        self.noise |= Sense::of(&lower).is(Sense::NOISE);
         let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
         match lower.len() - stem.len() {
             0..LONG_NUMBER => hasher.bytes(lower.as_bytes()),
@@ -381,7 +380,7 @@ fn numeric(chunk: &str) -> Option<Token> {
         return Some(if long { Token::mask() } else { Token::number(value, None) });
     }
     if let Some(value) = plain.strip_suffix('%').and_then(|n| n.parse().ok()) {
-        return Some(Token::number(value, Some(100.0)));
+        return Some(Token::number(value, None));
     }
     if let Some((n, m)) = plain.split_once('/')
         && let (Ok(n), Ok(m)) = (n.parse::<f64>(), m.parse::<f64>())
