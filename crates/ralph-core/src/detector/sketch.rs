@@ -22,10 +22,15 @@ pub use marks::Counts;
 use marks::{Marks, Numbers};
 use wording::{CLAUSE_ENDS, OPEN, Senses, form, is_drawn, is_neutral, label, names_error, result, status};
 
-/// What the beginning of an output may cost to read. Behind it only lines are hashed, until the end.
-const HEAD: u64 = 1 << 20;
+/// What the beginning of an output may cost to read, in bytes. Behind it only lines are hashed, until the end.
+const HEAD: usize = 512 * 1024;
+/// A line costs as much as so many bytes more.
+const LINE_COST: usize = 32;
 /// The end of a long output is read, too.
 const TAIL: usize = 128 * 1024;
+/// Lines are hashed in pieces of this many bytes: so many of them whole, of what comes then ever fewer.
+const PIECE: u64 = 1 << 16;
+const WHOLE_PIECES: u64 = 64;
 /// A longer line is read in parts.
 const MAX_LINE: usize = 4096;
 const MOST_FACTS: usize = 320;
@@ -233,8 +238,8 @@ pub struct ToolUse<'a> {
 pub struct Sketcher {
     sketch: Sketch,
     lines: LineReader,
-    /// Bytes that were read as text.
-    read: u64,
+    /// What the text that was read has cost.
+    read: usize,
     /// The line that has not ended yet.
     partial: Vec<u8>,
     /// What came behind the head, as much as may turn out to be the end.
@@ -281,19 +286,37 @@ impl Sketcher {
 
     /// Takes text in pieces of any size.
     pub fn push(&mut self, bytes: &[u8]) {
+        self.push_lines(bytes);
         self.sketch.bytes += bytes.len() as u64;
-        self.lines.push(bytes);
-        let room = usize::try_from(HEAD.saturating_sub(self.read)).unwrap_or(usize::MAX);
-        let (head, rest) = bytes.split_at(room.min(bytes.len()));
-        self.read += head.len() as u64;
-        self.read_text(head);
+        let rest = self.read_text(bytes, HEAD);
         let rest = &rest[rest.len().saturating_sub(TAIL)..];
         self.tail.extend(rest);
         self.tail.drain(..self.tail.len().saturating_sub(TAIL));
     }
 
-    fn read_text(&mut self, mut bytes: &[u8]) {
+    /// Of a flood not all lines are read, so that it costs next to nothing however long it lasts: behind the first
+    /// [`WHOLE_PIECES`] every second piece of what comes, until that has doubled; then every fourth, and so on.
+    fn push_lines(&mut self, mut bytes: &[u8]) {
+        let mut at = self.sketch.bytes;
         while !bytes.is_empty() {
+            let left = (PIECE - at % PIECE) as usize;
+            let (now, later) = bytes.split_at(left.min(bytes.len()));
+            let piece = at / PIECE;
+            let stride = (piece / WHOLE_PIECES + 1).next_power_of_two();
+            if piece % stride == 0 {
+                self.lines.push(now);
+            } else {
+                self.lines.skip(now);
+            }
+            at += now.len() as u64;
+            bytes = later;
+        }
+    }
+
+    /// Reads until all that was read has cost so much. What is left comes back.
+    fn read_text<'a>(&mut self, mut bytes: &'a [u8], most: usize) -> &'a [u8] {
+        // A line that has begun is read to its end, so that it does not matter how the output was cut into pieces.
+        while !bytes.is_empty() && (self.read < most || !self.partial.is_empty()) {
             let end = memchr::memchr(b'\n', bytes);
             let room = MAX_LINE - self.partial.len();
             let take = end.unwrap_or(bytes.len()).min(room);
@@ -306,10 +329,12 @@ impl Sketcher {
                 self.end_line();
             }
         }
+        bytes
     }
 
     fn end_line(&mut self) {
         let bytes = std::mem::take(&mut self.partial);
+        self.read = self.read.saturating_add(bytes.len() + LINE_COST);
         let line = text::clean(&bytes);
         let line = line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
         self.read_line(line.trim());
@@ -465,7 +490,7 @@ impl Sketcher {
     /// The iteration is over.
     pub fn finish(mut self) -> Sketch {
         let tail: Vec<u8> = std::mem::take(&mut self.tail).into();
-        self.read_text(&tail);
+        self.read_text(affordable_end(&tail), usize::MAX);
         self.end_line();
         let (lines, says_something) = self.lines.finish();
         let mut sketch = self.sketch;
@@ -487,9 +512,11 @@ impl Sketcher {
     pub fn tool(&mut self, tool: &ToolUse) {
         let told = tool.command.or(tool.path).unwrap_or_default();
         self.break_line();
+        self.signature.begin_tool();
         self.push(format!("[{}] {told}\n", tool.name).as_bytes());
         self.push(tool.output.as_bytes());
         self.break_line();
+        self.signature.end_tool();
         let mut tokens = Vec::new();
         text::tokens(told, &mut tokens);
         let what = Hasher::new().bytes(tool.name.as_bytes());
@@ -530,6 +557,14 @@ impl Sketcher {
     pub fn names_tools(&mut self) {
         self.sketch.calls.known = true;
     }
+}
+
+/// As much of the end of a text as may be read, whole lines of it.
+fn affordable_end(text: &[u8]) -> &[u8] {
+    let mut lines = (1..).zip(memchr::memrchr_iter(b'\n', text));
+    let from =
+        lines.find(|(lines, at)| text.len() - at + lines * LINE_COST > TAIL).map_or(0, |(_, at)| at + 1);
+    &text[from..]
 }
 
 fn cut(line: &str) -> String {
