@@ -11,6 +11,7 @@ mod parsers;
 mod report;
 mod routing;
 mod start;
+mod stuck;
 
 use crate::lab::Lab;
 use crate::{Result, repo};
@@ -31,6 +32,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "gates", run: gates::run },
     Benchmark { name: "routing", run: routing::run },
     Benchmark { name: "parsers", run: parsers::run },
+    Benchmark { name: "stuck", run: stuck::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";

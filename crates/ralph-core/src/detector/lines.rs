@@ -5,7 +5,7 @@ use std::hash::BuildHasherDefault;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::hash::{Hasher, short};
+use super::hash::{Hasher, LineHasher, short};
 use super::sample::{decode, encode};
 
 /// Distinct lines whose occurrences are counted. Of those that come later each one counts as the first.
@@ -29,8 +29,10 @@ pub(super) struct LineReader {
     most: usize,
     lines: Lines,
     seen: Counts,
-    hasher: Hasher,
+    hasher: LineHasher,
     open: bool,
+    /// Bytes were left out, so the next line may not be whole.
+    torn: bool,
     blank: bool,
 }
 
@@ -41,29 +43,36 @@ impl LineReader {
             most,
             lines: Lines::default(),
             seen: Counts::default(),
-            hasher: Hasher::new(),
+            hasher: LineHasher::new(),
             open: false,
+            torn: false,
             blank: true,
         }
     }
 
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
-            self.extend(&bytes[..end]);
             // The line's end belongs to the line, as a diff sees it.
-            self.hasher = self.hasher.bytes(b"\n");
-            self.open = true;
+            self.extend(&bytes[..=end]);
             self.end_line();
             bytes = &bytes[end + 1..];
         }
         self.extend(bytes);
     }
 
+    /// Leaves bytes out. Their lines are counted, and no more.
+    pub(super) fn skip(&mut self, bytes: &[u8]) {
+        self.lines.total += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        self.torn = true;
+        self.open = false;
+        self.hasher = LineHasher::new();
+    }
+
     fn extend(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.open = true;
             self.blank = self.blank && bytes.iter().all(u8::is_ascii_whitespace);
-            self.hasher = self.hasher.bytes(bytes);
+            self.hasher.push(bytes);
         }
     }
 
@@ -71,12 +80,18 @@ impl LineReader {
         if !std::mem::take(&mut self.open) {
             return;
         }
-        let line = short(std::mem::replace(&mut self.hasher, Hasher::new()).finish());
+        let line = short(std::mem::replace(&mut self.hasher, LineHasher::new()).finish());
         self.lines.total += 1;
-        let mark = if self.lines.level == 0 { line } else { self.seen.mark(line) };
-        if !keeps(mark, self.lines.level) {
+        if std::mem::take(&mut self.torn) {
             return;
         }
+        let mark = if self.lines.level == 0 { line } else { self.seen.mark(line) };
+        if keeps(mark, self.lines.level) {
+            self.keep(mark);
+        }
+    }
+
+    fn keep(&mut self, mark: u32) {
         self.lines.marks.push(mark);
         while self.lines.marks.len() > self.most && self.lines.level < 32 {
             if self.lines.level == 0 {

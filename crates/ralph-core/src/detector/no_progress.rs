@@ -10,8 +10,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::sample::{Sample, Shared};
-use super::sketch::{Counts, Sketch};
+use super::sample::{Sample, Shared, share};
+use super::sketch::{AMBIGUOUS, Counts, Sketch};
 use super::{Detector, DetectorDef};
 use crate::plan::Use;
 
@@ -32,8 +32,13 @@ const NEW_SHINGLES: f64 = 45.0;
 /// New triples around a name that are put down to noise: so many, and this share of all of them.
 const NEW_NAMED: f64 = 1.5;
 const NEW_NAMED_SHARE: f64 = 0.02;
+/// New names: one may be noise, two are news. Of very many a few more may be noise.
+const NEW_FACTS: f64 = 1.0;
+const NEW_FACTS_IN_FLOOD: f64 = 0.003;
 /// New words and new names together, each as a part of what is put down to paraphrase and to noise.
 const MOST_NEW: f64 = 1.25;
+/// With a larger share of new words, prose alone is never quiet.
+const MOST_NEW_WORDS: f64 = 0.6;
 /// With a larger share of new triples around names an iteration is never quiet.
 const MOST_NAMED_SHARE: f64 = 0.2;
 /// Two iterations share their substance if so much of the shorter one is in the other one,
@@ -41,18 +46,24 @@ const SAME_TEXT: f64 = 0.5;
 /// or so many of its facts, with a few words around them.
 const SAME_FACTS: f64 = 0.7;
 const FEW_SHINGLES: usize = 6;
-/// With so many of its calls repeated, an iteration that changed something only did so again.
-const SAME_CALLS: f64 = 0.5;
+/// or so many of its errors.
+const SAME_ERRORS: f64 = 0.5;
+/// With fewer of its changes never made before, an iteration that changed something only did so again.
+const FRESH: f64 = 0.5;
 /// What stood in so many of the iterations that did bring something says nothing.
 const BOILERPLATE: f64 = 0.8;
 /// The share of an iteration's words that makes it one that says it has nothing to do, or that it waits.
 const MOSTLY: f64 = 0.4;
 /// Longer texts do not just say that there is nothing to do.
 const SHORT: u32 = 150;
+/// New words in a short text that says the same as before.
+const FEW_WORDS: f64 = 9.0;
 /// The share of facts that may be new in the second of them.
 const NEW_FACTS_SHARE: f64 = 0.1;
 /// Iterations in a row that say nothing, or that there is nothing to do.
 const NOTHINGS: u32 = 3;
+/// The least items of a list.
+const LIST: usize = 3;
 /// Numbers that move in one output: more of them are noise.
 const MOST_MOVING: usize = 3;
 
@@ -78,6 +89,8 @@ pub struct Finding {
     /// What it looks like, once there is anything.
     pub pattern: Option<Pattern>,
     pub alarm: bool,
+    /// Iterations in a row that only tell that a service is overloaded or refuses more: a reason to wait, not to stop.
+    pub outages: u32,
     pub novelty: Novelty,
 }
 
@@ -154,6 +167,7 @@ struct Streaks {
     repeats: Vec<u32>,
     nothing: u32,
     empty: u32,
+    outages: u32,
 }
 
 /// Which hashes have been seen, and when for the last time.
@@ -190,28 +204,31 @@ struct Trail {
     /// It has gone up and down.
     erratic: bool,
     seen: u64,
-    /// It has risen by one with each iteration since the first.
-    counts_iterations: bool,
-    first: u64,
+    /// How many of the last steps were of exactly the same size.
+    even: u32,
+    /// It has been the number of the iteration so far, plus this.
+    ordinal: Option<f64>,
 }
 
 impl Trail {
     fn step(&mut self, value: f64, now: u64) {
+        let ahead = value - now as f64;
         if self.seen == 0 {
             let (last, low, high) = (value, value, value);
-            *self =
-                Trail { last, low, high, seen: 1, counts_iterations: true, first: now, ..Trail::default() };
+            let ordinal = Some(ahead).filter(|ahead| (0.0..=1.0).contains(ahead));
+            *self = Trail { last, low, high, seen: 1, ordinal, ..Trail::default() };
             return;
         }
         let step = value - self.last;
         // Work goes on in steps of about the same size and never back; noise jumps.
-        let like_before = step * self.step > 0.0 && (0.25..=4.0).contains(&(step / self.step));
+        let like_before = step * self.step > 0.0 && (0.1..=10.0).contains(&(step / self.step));
         self.erratic |= step * self.step < 0.0;
         if step != 0.0 {
             self.steps = if like_before { self.steps + 1 } else { 1 };
+            self.even = if step == self.step { self.even + 1 } else { 1 };
             self.step = step;
         }
-        self.counts_iterations &= value == self.last + 1.0 && now == self.first + self.seen;
+        self.ordinal = self.ordinal.filter(|known| *known == ahead);
         self.last = value;
         (self.low, self.high) = (self.low.min(value), self.high.max(value));
         self.seen += 1;
@@ -223,7 +240,10 @@ impl Trail {
 pub struct Novelty {
     /// It tells progress.
     pub progress: bool,
+    /// All that is known of it is what it says, and that is not that it failed.
+    pub prose: bool,
     pub words: f64,
+    pub all_words: f64,
     /// Words in threes.
     pub shingles: f64,
     /// Words in threes, one of them a fact.
@@ -237,13 +257,19 @@ pub struct Novelty {
 impl Novelty {
     fn is_quiet(self) -> bool {
         let prose = (self.words / NEW_WORDS).max(self.shingles / NEW_SHINGLES);
-        let names = self.named / (NEW_NAMED + NEW_NAMED_SHARE * self.all_named);
-        !self.progress && self.named <= MOST_NAMED_SHARE * self.all_named && prose + names <= MOST_NEW
+        let named = self.named / (NEW_NAMED + NEW_NAMED_SHARE * self.all_named);
+        let names = named.max(self.facts / (NEW_FACTS + NEW_FACTS_IN_FLOOD * self.all_facts));
+        // Prose around an error or around known calls is cheap. Where there is nothing but prose, it is all there is.
+        let told = self.prose && self.words > MOST_NEW_WORDS * self.all_words;
+        !self.progress
+            && !told
+            && self.named <= MOST_NAMED_SHARE * self.all_named
+            && prose + names <= MOST_NEW
     }
 
     /// Whether it surely brought something.
     fn is_eventful(self) -> bool {
-        self.shingles > NEW_SHINGLES || self.named > 3.0 * (NEW_NAMED + NEW_NAMED_SHARE * self.all_named)
+        self.shingles > NEW_SHINGLES || self.named > 4.0 * NEW_NAMED || self.facts >= 2.0 * NEW_FACTS
     }
 }
 
@@ -262,10 +288,14 @@ impl NoProgress {
 
     fn look(&self, now: &Sketch) -> (Finding, Streaks) {
         let novelty = self.novelty(now);
-        let quiet = now.tokens > 0 && novelty.is_quiet();
-        let repeats = self.count_repeats(now, quiet);
+        if now.tells_outage() {
+            // No evidence for anything: it calls for patience, and what was counted before still stands.
+            let streaks = Streaks { outages: self.streaks.outages + 1, ..self.streaks.clone() };
+            return (Finding { novelty, outages: streaks.outages, ..Finding::default() }, streaks);
+        }
+        let repeats = self.count_repeats(now, novelty);
         let (nothing, empty) = self.count_nothings(now, novelty);
-        let streaks = Streaks { repeats, nothing, empty };
+        let streaks = Streaks { repeats, nothing, empty, outages: 0 };
         (Finding { novelty, ..self.finding(now, &streaks) }, streaks)
     }
 
@@ -275,44 +305,73 @@ impl NoProgress {
     }
 
     fn novelty(&self, now: &Sketch) -> Novelty {
-        let (words, _) = self.unseen(now, &self.words, |sketch| &sketch.words);
+        let (words, all_words) = self.unseen(now, &self.words, |sketch| &sketch.words);
         let (shingles, _) = self.unseen(now, &self.shingles, |sketch| &sketch.shingles);
         let (named, all_named) = self.unseen(now, &self.named, |sketch| &sketch.named);
         let (facts, all_facts) = self.unseen(now, &self.facts, |sketch| &sketch.facts);
-        Novelty { progress: self.tells_progress(now), words, shingles, named, all_named, facts, all_facts }
+        Novelty {
+            progress: self.tells_progress(now),
+            prose: !now.calls.known && !now.fails(),
+            words,
+            all_words,
+            shingles,
+            named,
+            all_named,
+            facts,
+            all_facts,
+        }
     }
 
-    /// How many of a sketch's hashes the run has not seen, and how many there are.
+    /// How many of a sketch's hashes the run has not seen, and how many there are besides boilerplate.
     fn unseen(&self, now: &Sketch, memory: &Memory, of: fn(&Sketch) -> &Sample) -> (f64, f64) {
         let recent = self.past.iter().rev().take(RECENT).map(|sketch| of(sketch).level());
         let level = recent.fold(of(now).level(), u8::max);
         let each = f64::from(1u32 << level.min(31));
         let new = of(now).at(level).filter(|hash| !memory.knows(*hash)).count();
-        (new as f64 * each, of(now).at(level).count() as f64 * each)
+        let all = of(now).at(level).filter(|hash| !self.is_boilerplate(*hash)).count();
+        (new as f64 * each, all as f64 * each)
     }
 
     /// A checkbox or a test result that is what it never was before; a count that is higher or lower than ever; or any number
     /// that keeps going one way.
     fn tells_progress(&self, now: &Sketch) -> bool {
-        let news =
-            |(key, value): (u32, u32)| self.marks.get(&key).is_some_and(|known| !known.contains(&value));
-        if now.standing().any(news) {
+        let news = |(key, value): (u32, u32)| {
+            let known = self.marks.get(&key);
+            known.is_some_and(|known| ![value, AMBIGUOUS].iter().any(|value| known.contains(value)))
+        };
+        if now.standing().any(news) || self.moves_down_a_list(now) {
             return true;
         }
+        let fails = now.fails();
         let (mut moving, mut sizes) = (Vec::new(), Vec::new());
         for (key, value, counts) in &now.numbers {
             let Some(known) = self.numbers.get(key) else { continue };
             let mut trail = known.clone();
             trail.step(*value, self.count);
-            if *value == known.last || (trail.counts_iterations && *counts != Counts::Work) {
+            // The number of the iteration, or of the try at what fails.
+            let counts_tries = match counts {
+                Counts::Work => false,
+                Counts::Frame => trail.ordinal.is_some(),
+                _ => trail.ordinal.is_some() && fails,
+            };
+            if counts_tries || *value == known.last {
                 continue;
             }
+            if (known.low..=known.high).contains(value) {
+                // It moves, but not on.
+                if matches!(counts, Counts::Unknown | Counts::Frame) {
+                    moving.push(0);
+                }
+                continue;
+            }
+            // What stood still and now moves, and what goes in even steps, is no noise.
+            let stood = known.seen > 1 && known.low == known.high;
             match counts {
-                Counts::Work | Counts::Parts if (known.low..=known.high).contains(value) => {}
                 Counts::Work | Counts::Parts => return true,
-                Counts::Unknown | Counts::Size if trail.erratic => {}
-                Counts::Unknown => moving.push(trail.steps),
+                _ if trail.even >= 2 || stood => return true,
+                _ if trail.erratic => {}
                 Counts::Size => sizes.push(trail.steps),
+                Counts::Unknown | Counts::Frame => moving.push(trail.steps),
             }
         }
         let go_on = |moving: &[u32]| moving.len() <= MOST_MOVING && moving.iter().all(|steps| *steps >= 2);
@@ -323,44 +382,65 @@ impl NoProgress {
         }
     }
 
-    fn count_repeats(&self, now: &Sketch, quiet: bool) -> Vec<u32> {
+    /// Of a list of what is done and what is not, another part is shown: things that were never there, beside things that were.
+    fn moves_down_a_list(&self, now: &Sketch) -> bool {
+        let known = now.marks.keys().filter(|key| self.marks.contains_key(key)).count();
+        let all = now.marks.keys().count();
+        all >= LIST && (1..all).contains(&known)
+    }
+
+    fn count_repeats(&self, now: &Sketch, novelty: Novelty) -> Vec<u32> {
+        let quiet = now.tokens > 0 && novelty.is_quiet();
+        let fresh = self.makes_fresh_changes(now);
         let count = |period: usize| {
             let then = self.past.len().checked_sub(period).and_then(|at| self.past.get(at));
             let repeats = quiet && then.is_some_and(|then| self.repeats(now, then));
             let before = self.streaks.repeats.get(period - 1).copied().unwrap_or(0);
-            if repeats { before + 1 } else { 0 }
+            match (repeats, fresh) {
+                (true, false) => before + 1,
+                // The calls are new and the text is not, to the last word: the arguments may be noise.
+                (true, true) if novelty.shingles == 0.0 => before,
+                _ => 0,
+            }
         };
         (1..=self.settings.window).map(count).collect()
     }
 
+    /// Whether an iteration changed the tree as it was never changed before, and did not fail.
+    fn makes_fresh_changes(&self, now: &Sketch) -> bool {
+        let changes = &now.calls.changes;
+        let fresh = changes.iter().filter(|call| !self.calls.knows(**call)).count();
+        let new_state = now.state.is_some() && self.past.iter().all(|past| past.state != now.state);
+        share(fresh, changes.len()) > FRESH && new_state && now.failed != Some(true)
+    }
+
     /// Whether two iterations share their substance.
     fn repeats(&self, now: &Sketch, then: &Sketch) -> bool {
-        let calls = now.calls.alike(&then.calls);
-        let fresh = now.calls.changes.iter().any(|call| !self.calls.knows(*call));
-        let new_state = now.state.is_some() && self.past.iter().all(|past| past.state != now.state);
-        if fresh && new_state && now.failed != Some(true) && calls < SAME_CALLS {
-            return false;
-        }
         let shingles = self.shared(now, then);
         let facts = now.facts.shared(&then.facts);
+        let errors = now.errors.shared(&then.errors);
+        let fail = |sketch: &Sketch| sketch.failed != Some(false);
         (shingles.of_smaller() >= SAME_TEXT || (shingles.here == 0 && shingles.there == 0))
             || (facts.here > 0 && facts.of_this() >= SAME_FACTS && shingles.both >= FEW_SHINGLES)
-            || (now.calls.count > 0 && calls == 1.0)
+            || (now.calls.count > 0 && now.calls.alike(&then.calls) == 1.0)
+            || (fail(now) && fail(then) && errors.of_smaller() >= SAME_ERRORS)
+            || (now.failed == Some(true) && then.failed == Some(true) && now.calls.same_checks(&then.calls))
+    }
+
+    fn is_boilerplate(&self, hash: u32) -> bool {
+        let most = f64::from(self.eventful) * BOILERPLATE;
+        self.eventful >= 3 && self.common.get(&hash).is_some_and(|count| f64::from(*count) >= most)
     }
 
     /// What two iterations share besides boilerplate.
     fn shared(&self, now: &Sketch, then: &Sketch) -> Shared {
-        let most = f64::from(self.eventful) * BOILERPLATE;
-        let boilerplate = |hash: u32| {
-            self.eventful >= 3 && self.common.get(&hash).is_some_and(|count| f64::from(*count) >= most)
-        };
         let level = now.shingles.level().max(then.shingles.level());
         let mut shared = Shared { both: 0, here: 0, there: 0 };
-        for hash in now.shingles.at(level).filter(|hash| !boilerplate(*hash)) {
+        for hash in now.shingles.at(level).filter(|hash| !self.is_boilerplate(*hash)) {
             shared.here += 1;
             shared.both += usize::from(then.shingles.contains(hash));
         }
-        shared.there = then.shingles.at(level).filter(|hash| !boilerplate(*hash)).count();
+        shared.there = then.shingles.at(level).filter(|hash| !self.is_boilerplate(*hash)).count();
         shared
     }
 
@@ -370,10 +450,12 @@ impl NoProgress {
         let idle = idle && says.words < SHORT && now.calls.changing == 0;
         // No tool, no change and hardly a word: whatever the words are, nothing is done.
         let unchanged_by = |then: &Sketch| now.state.is_some() && now.state == then.state;
-        let inert = now.calls.known && now.calls.count == 0 && self.past.back().is_some_and(unchanged_by);
-        let idle = idle || (inert && (1..SHORT / 2).contains(&says.words) && now.facts.is_empty());
+        let inert = now.calls.known && now.calls.count == 0 && (1..SHORT / 2).contains(&says.words);
+        let stands = self.past.back().is_some_and(unchanged_by) || novelty.words <= FEW_WORDS;
+        let idle = idle || (inert && stands);
         // The first of them may sum up what was done before.
-        let calm = !novelty.progress && novelty.facts <= NEW_FACTS_SHARE * novelty.all_facts;
+        let few_facts = novelty.facts <= NEW_FACTS.min(NEW_FACTS_SHARE * novelty.all_facts);
+        let calm = !novelty.progress && few_facts;
         let nothing = match (idle, calm) {
             (false, _) => 0,
             (true, true) => self.streaks.nothing + 1,
@@ -455,7 +537,9 @@ impl NoProgress {
         }
         if eventful {
             self.eventful += 1;
-            now.shingles.at(0).for_each(|hash| *self.common.entry(hash).or_default() += 1);
+            let sampled_apart = now.named.at(0).filter(|hash| !now.shingles.contains(*hash));
+            let all = now.shingles.at(0).chain(sampled_apart);
+            all.for_each(|hash| *self.common.entry(hash).or_default() += 1);
         }
         self.past.push_back(now.clone());
         self.count += 1;

@@ -1,5 +1,7 @@
 //! What an iteration mainly did or ran into, as a short text: three times the same in a row is suspicious.
 
+mod runners;
+
 use std::collections::VecDeque;
 
 use super::{Detector, DetectorDef, Finding, Sketch, text};
@@ -112,6 +114,8 @@ pub(super) struct SignatureReader {
     start: String,
     /// What a tool call says about it; comes before the rest.
     tool: Option<String>,
+    names_tools: bool,
+    in_tool: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -127,41 +131,71 @@ impl SignatureReader {
             return;
         }
         self.line += 1;
-        if self.start.len() < MAX_START && line.chars().any(char::is_alphanumeric) {
+        if self.start.is_empty() && line.chars().any(char::is_alphanumeric) {
             self.start = start(line).unwrap_or_default();
         }
+        // Where tools are named, what they print counts and not what is said about it.
+        if self.names_tools && !self.in_tool {
+            return;
+        }
+        let lower = line.to_lowercase();
         let file = file_in(line);
-        self.take_tests(line);
-        self.take_error(line, file);
+        self.take_tests(line, &lower);
+        self.take_error(line, &lower, file);
         if let Some(file) = file {
             self.file = Some((self.line, base(file).to_owned()));
-            if self.edit.is_none() {
+            if self.edit.is_none() && !self.names_tools {
                 self.edit = edit(line, file);
             }
         }
-        if self.search.is_none() {
-            self.search = search(line);
+        if self.search.is_none() && !self.names_tools {
+            self.search = search(line, &lower);
         }
     }
 
-    fn take_tests(&mut self, line: &str) {
-        if let Some(count) = failing_count(line) {
-            self.failing = Some(count);
-        }
-        if let Some(name) = failing_name(line) {
+    fn take_tests(&mut self, line: &str, lower: &str) {
+        let counted = self.failing.is_some_and(|count| count > 0);
+        if let Some(name) = runners::failing_name(line, counted) {
             self.fail_lines += 1;
-            let name = slug(name, MAX_PART);
-            if self.names.len() < NAMES && !name.is_empty() && !self.names.contains(&name) {
-                self.names.push(name);
+            self.add_name(name);
+        }
+        if let Some(count) = runners::failing_count(lower) {
+            self.failing = Some(count);
+            if count > 0 {
+                runners::listed_names(line).into_iter().for_each(|name| self.add_name(name));
             }
         }
     }
 
-    fn take_error(&mut self, line: &str, file: Option<&str>) {
+    fn add_name(&mut self, name: &str) {
+        let name = slug(name, MAX_PART);
+        if self.names.len() < NAMES && !name.is_empty() && !self.names.contains(&name) {
+            self.names.push(name);
+        }
+    }
+
+    /// What comes now until [`Self::end_tool`] is a tool's.
+    pub(super) fn begin_tool(&mut self) {
+        if !self.names_tools {
+            *self = Self {
+                line: self.line,
+                start: std::mem::take(&mut self.start),
+                names_tools: true,
+                ..Self::default()
+            };
+        }
+        self.in_tool = true;
+    }
+
+    pub(super) fn end_tool(&mut self) {
+        self.in_tool = false;
+    }
+
+    fn take_error(&mut self, line: &str, lower: &str, file: Option<&str>) {
         let here = file.map(|file| base(file).to_owned());
         match &mut self.error {
             None => {
-                if let Some(kind) = error_kind(line) {
+                if let Some(kind) = error_kind(line, lower) {
                     let before = self.file.take_if(|(at, _)| self.line - *at <= NEARBY).map(|(_, file)| file);
                     self.error = Some(ErrorSeen { line: self.line, kind, place: here.or(before) });
                 }
@@ -231,93 +265,8 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '\'')).filter(|word| !word.is_empty())
 }
 
-/// `3 failed`, `failures: 2`, `2 of 9 tests failing`. Several counts on a line (failures and errors) add up.
-fn failing_count(line: &str) -> Option<u64> {
-    const FAIL: &[&str] = &["failed", "failing", "failures", "failure", "fail", "broken"];
-    let lower = line.to_lowercase();
-    let words: Vec<String> = words(&lower).map(str::to_owned).collect();
-    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
-    let mut found = None;
-    for (at, word) in words.iter().enumerate() {
-        let fails = FAIL.contains(&word.as_str());
-        // Maven, unittest and others count errors apart from failures.
-        let counts = fails || (word == "errors" && found.is_some());
-        if !counts {
-            continue;
-        }
-        let labels = [":", "="].iter().any(|sign| lower.contains(&format!("{word}{sign}")));
-        let behind = if labels { number(at + 1) } else { None };
-        if let Some(count) = behind.or_else(|| count_before(&words, at)) {
-            found = Some(found.unwrap_or(0) + count);
-        }
-    }
-    found
-}
-
-/// The number in `3 failed`, `3 tests failed`, `3 of 9 tests still failing`.
-fn count_before(words: &[String], at: usize) -> Option<u64> {
-    const BETWEEN: &[&str] = &[
-        "test", "tests", "spec", "specs", "case", "cases", "still", "are", "were", "now", "example",
-        "examples",
-    ];
-    let mut at = at;
-    while let Some(before) = at.checked_sub(1) {
-        let word = &words[before];
-        if let Ok(count) = word.parse::<u64>() {
-            let of = before
-                .checked_sub(2)
-                .filter(|_| words[before - 1] == "of")
-                .map(|at| words[at].parse::<u64>());
-            return Some(of.and_then(Result::ok).unwrap_or(count));
-        }
-        if !BETWEEN.contains(&word.as_str()) {
-            return None;
-        }
-        at = before;
-    }
-    None
-}
-
-/// The test that a line names as failing, in the formats of the common runners.
-fn failing_name(line: &str) -> Option<&str> {
-    let rest = |prefix: &str| line.strip_prefix(prefix).map(str::trim);
-    // Rust: `test auth::login ... FAILED`.
-    if let Some(name) = rest("test ").and_then(|rest| rest.strip_suffix("... FAILED")) {
-        return Some(last_part(name.trim()));
-    }
-    let prefixes = [
-        "--- FAIL:",
-        "FAILED ",
-        "FAIL:",
-        "FAIL ",
-        "not ok ",
-        "✗ ",
-        "✘ ",
-        "✖ ",
-        "❌ ",
-        "× ",
-        "● ",
-        "rspec ",
-        "Failed ",
-    ];
-    let named = prefixes.iter().find_map(|prefix| rest(prefix))?;
-    let named = named.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ' ' | '-' | '.' | ')'));
-    // Behind the name: a duration, a reason.
-    let named = named.split(" - ").next().unwrap_or(named).split(" (").next().unwrap_or(named);
-    let named = named.split_once(" # ").map_or(named, |(_, words)| words);
-    (named.chars().any(char::is_alphabetic)).then(|| last_part(named.trim()))
-}
-
-/// `tests/test_auth.py::test_login` is `test_login`, `src/auth.test.ts` is `auth.test.ts`, `Auth › login` is `login`.
-fn last_part(name: &str) -> &str {
-    let name = name.rsplit("::").next().unwrap_or(name);
-    let name = name.rsplit(" › ").next().unwrap_or(name);
-    let name = name.rsplit(" > ").next().unwrap_or(name);
-    if name.contains(' ') { name } else { base(name) }
-}
-
 /// What kind of error a line names: `TypeError-null`, `E0308`, `TS2322`.
-fn error_kind(line: &str) -> Option<String> {
+fn error_kind(line: &str, lower: &str) -> Option<String> {
     const HINTS: &[&str] = &[
         "null",
         "nil",
@@ -346,7 +295,6 @@ fn error_kind(line: &str) -> Option<String> {
     if let Some(kind) = words(line).find(named) {
         return Some(with(kind));
     }
-    let lower = line.to_lowercase();
     let begins = ["error", "fatal", "panic", "failed to", "cannot ", "uncaught"];
     const MARKS: &[&str] =
         &["error:", "error[", " error ", "panicked at", "fatal:", "err!", "exception:", "panic:"];
@@ -442,8 +390,7 @@ fn edit(line: &str, file: &str) -> Option<String> {
 }
 
 /// `Searched GitHub for 'oauth2 refresh token'` is `search:oauth2-refresh-token`.
-fn search(line: &str) -> Option<String> {
-    let lower = line.to_lowercase();
+fn search(line: &str, lower: &str) -> Option<String> {
     let searches = ["searched", "searching", "grepped", "looked for", "looking for", "googled"];
     let at = searches.iter().find_map(|word| lower.find(word))?;
     let rest = line.get(at..)?;

@@ -3,9 +3,10 @@
 //! The runtime reads the output once, while it streams, and puts the sketch into `agent.exited`. The detectors see nothing
 //! else, so a resumed run has the same evidence as one that was never interrupted.
 
+mod marks;
 mod wording;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -17,19 +18,27 @@ use super::lines::{LineReader, Lines};
 use super::sample::{Sample, Sampler, decode, encode};
 use super::signature::SignatureReader;
 use super::text::{self, Kind, Token};
-use wording::{OPEN, Senses, ends_apart, status};
+pub(super) use marks::AMBIGUOUS;
+pub use marks::Counts;
+use marks::{Marks, Numbers};
+use wording::{CLAUSE_ENDS, OPEN, Senses, form, is_drawn, is_neutral, label, names_error, result, status};
 
-/// What the beginning of an output may cost to read. Behind it only lines are hashed, until the end.
-const HEAD: u64 = 1 << 20;
+/// What the beginning of an output may cost to read, in bytes. Behind it only lines are hashed, until the end.
+const HEAD: usize = 512 * 1024;
+/// A line costs as much as so many bytes more.
+const LINE_COST: usize = 32;
 /// The end of a long output is read, too.
 const TAIL: usize = 128 * 1024;
+/// Lines are hashed in pieces of this many bytes: so many of them whole, of what comes then ever fewer.
+const PIECE: u64 = 1 << 16;
+const WHOLE_PIECES: u64 = 64;
 /// A longer line is read in parts.
 const MAX_LINE: usize = 4096;
 const MOST_FACTS: usize = 320;
 const MOST_WORDS: usize = 160;
 const MOST_SHINGLES: usize = 256;
 const MOST_MARKS: usize = 64;
-const MOST_NUMBERS: usize = 48;
+const MOST_FORMS: usize = 64;
 const MOST_ERRORS: usize = 24;
 /// More errors than these are many.
 const MOST_FAULTS: usize = 1000;
@@ -63,6 +72,9 @@ pub struct Sketch {
     /// Where the work stands, in the iteration's own words: checkboxes, test results.
     #[serde(skip_serializing_if = "Marks::is_empty")]
     pub marks: Marks,
+    /// How else a line is marked or what stands behind a label: `| parser | ✓ |`, `phase: linking`.
+    #[serde(skip_serializing_if = "Marks::is_empty")]
+    pub forms: Marks,
     /// Lines that name something as failing or not done. A list that gets shorter is progress, though every line of it has
     /// been seen.
     #[serde(skip_serializing_if = "is_zero")]
@@ -107,6 +119,9 @@ pub struct Says {
     pub idle: u32,
     /// Words in sentences to the effect that something else has to end first.
     pub waiting: u32,
+    /// Words in sentences to the effect that a service is overloaded or refuses more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub outage: u32,
 }
 
 /// Tool calls, where the agent's stream names them.
@@ -127,18 +142,43 @@ pub struct Calls {
     pub changes: Vec<u32>,
 }
 
+/// The most words of an iteration that only tells of an outage, and how many of them must be about it.
+const OUTAGE_WORDS: u32 = 60;
+const OUTAGE_SHARE: u32 = 4;
+
 impl Sketch {
+    /// Whether the last thing failed or, where that is not known, errors are told.
+    pub(super) fn fails(&self) -> bool {
+        self.failed.unwrap_or(self.error.is_some())
+    }
+
+    /// Whether it did nothing and tells little but that a service is overloaded or refuses more.
+    pub(super) fn tells_outage(&self) -> bool {
+        let says = self.says;
+        says.outage * OUTAGE_SHARE > says.words && says.words <= OUTAGE_WORDS && self.calls.count == 0
+    }
+
     /// Everything that tells where the work stands: keys and values.
     pub(super) fn standing(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let counts = [(mark("open"), self.open), (mark("faults"), self.faults)];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-        self.marks.values.iter().map(|(key, value)| (*key, *value)).chain(counts)
+        let marks = self.marks.values.iter().chain(&self.forms.values);
+        marks.map(|(key, value)| (*key, *value)).chain(counts)
     }
 }
 
 impl Calls {
     fn is_empty(&self) -> bool {
         !self.known
+    }
+
+    /// Whether the same was called apart from what changed something.
+    pub(super) fn same_checks(&self, other: &Calls) -> bool {
+        let checks = |calls: &Calls| -> Vec<u32> {
+            calls.what.iter().copied().filter(|call| !calls.changes.contains(call)).collect()
+        };
+        let checks_here = checks(self);
+        !checks_here.is_empty() && checks_here == checks(other)
     }
 
     /// How many calls two iterations have in common, of the larger number.
@@ -174,91 +214,6 @@ mod hashes {
     }
 }
 
-/// Keys and values, sampled by the key: the same keys are kept of any two iterations.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Marks {
-    level: u8,
-    values: BTreeMap<u32, u32>,
-}
-
-impl Marks {
-    fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// Several values of one key count as one that is made of them all.
-    fn add(&mut self, key: u32, value: u32, most: usize) {
-        if key.leading_zeros() < u32::from(self.level) {
-            return;
-        }
-        let known = self.values.entry(key).or_default();
-        *known = short(Hasher::new().number(u64::from(*known) << 32 | u64::from(value)).finish());
-        while self.values.len() > most && self.level < 32 {
-            self.level += 1;
-            let level = u32::from(self.level);
-            self.values.retain(|key, _| key.leading_zeros() >= level);
-        }
-    }
-}
-
-impl Serialize for Marks {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let flat: Vec<u32> = self.values.iter().flat_map(|(key, value)| [*key, *value]).collect();
-        serializer.serialize_str(&format!("{}:{}", self.level, encode(&flat)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Marks {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let parsed = || {
-            let (level, flat) = text.split_once(':')?;
-            let flat = decode(flat).filter(|flat| flat.len().is_multiple_of(2))?;
-            let values = flat.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            Some(Marks { level: level.parse().ok().filter(|level| *level <= 32)?, values })
-        };
-        parsed().ok_or_else(|| serde::de::Error::custom("not marks"))
-    }
-}
-
-/// What a number counts, as far as its surroundings tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Counts {
-    /// Tests, errors, what is left to do.
-    #[serde(rename = "w")]
-    Work,
-    /// Parts of a whole: `3/12`.
-    #[serde(rename = "p")]
-    Parts,
-    /// Bytes.
-    #[serde(rename = "s")]
-    Size,
-    #[serde(rename = "u")]
-    Unknown,
-}
-
-/// Numbers, sampled by their keys: the same are kept of any two iterations. Several with one key add up.
-#[derive(Debug, Default)]
-struct Numbers {
-    level: u32,
-    values: BTreeMap<u32, (f64, Counts)>,
-}
-
-impl Numbers {
-    fn add(&mut self, key: u32, value: f64, counts: Counts) {
-        if key.leading_zeros() < self.level {
-            return;
-        }
-        let known = self.values.entry(key).or_insert((0.0, counts));
-        known.0 += value;
-        while self.values.len() > MOST_NUMBERS && self.level < 32 {
-            self.level += 1;
-            let level = self.level;
-            self.values.retain(|key, _| key.leading_zeros() >= level);
-        }
-    }
-}
-
 /// Whether these tokens go on as in `3 of 12`.
 fn is_of(behind: &[Token]) -> bool {
     matches!(behind, [of, total, ..] if of.hash == *OF && total.kind == Kind::Number)
@@ -285,8 +240,8 @@ pub struct Sketcher {
     sketch: Sketch,
     ignore: Ignore,
     lines: LineReader,
-    /// Bytes that were read as text.
-    read: u64,
+    /// What the text that was read has cost.
+    read: usize,
     /// The line that has not ended yet.
     partial: Vec<u8>,
     /// What came behind the head, as much as may turn out to be the end.
@@ -349,19 +304,37 @@ impl Sketcher {
     }
 
     fn take(&mut self, bytes: &[u8]) {
+        self.push_lines(bytes);
         self.sketch.bytes += bytes.len() as u64;
-        self.lines.push(bytes);
-        let room = usize::try_from(HEAD.saturating_sub(self.read)).unwrap_or(usize::MAX);
-        let (head, rest) = bytes.split_at(room.min(bytes.len()));
-        self.read += head.len() as u64;
-        self.read_text(head);
+        let rest = self.read_text(bytes, HEAD);
         let rest = &rest[rest.len().saturating_sub(TAIL)..];
         self.tail.extend(rest);
         self.tail.drain(..self.tail.len().saturating_sub(TAIL));
     }
 
-    fn read_text(&mut self, mut bytes: &[u8]) {
+    /// Of a flood not all lines are read, so that it costs next to nothing however long it lasts: behind the first
+    /// [`WHOLE_PIECES`] every second piece of what comes, until that has doubled; then every fourth, and so on.
+    fn push_lines(&mut self, mut bytes: &[u8]) {
+        let mut at = self.sketch.bytes;
         while !bytes.is_empty() {
+            let left = (PIECE - at % PIECE) as usize;
+            let (now, later) = bytes.split_at(left.min(bytes.len()));
+            let piece = at / PIECE;
+            let stride = (piece / WHOLE_PIECES + 1).next_power_of_two();
+            if piece % stride == 0 {
+                self.lines.push(now);
+            } else {
+                self.lines.skip(now);
+            }
+            at += now.len() as u64;
+            bytes = later;
+        }
+    }
+
+    /// Reads until all that was read has cost so much. What is left comes back.
+    fn read_text<'a>(&mut self, mut bytes: &'a [u8], most: usize) -> &'a [u8] {
+        // A line that has begun is read to its end, so that it does not matter how the output was cut into pieces.
+        while !bytes.is_empty() && (self.read < most || !self.partial.is_empty()) {
             let end = memchr::memchr(b'\n', bytes);
             let room = MAX_LINE - self.partial.len();
             let take = end.unwrap_or(bytes.len()).min(room);
@@ -374,10 +347,12 @@ impl Sketcher {
                 self.end_line();
             }
         }
+        bytes
     }
 
     fn end_line(&mut self) {
         let bytes = std::mem::take(&mut self.partial);
+        self.read = self.read.saturating_add(bytes.len() + LINE_COST);
         let line = text::clean(&bytes);
         let line = line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
         self.read_line(line.trim());
@@ -393,10 +368,10 @@ impl Sketcher {
             self.show(line);
             self.sketch.tokens = self.sketch.tokens.saturating_add(tokens.len() as u32);
             self.take_tokens(&tokens);
-            self.take_numbers(&tokens);
+            self.take_numbers(line, &tokens);
             self.take_status(line, &tokens);
             self.take_wording(line, &tokens);
-            if tokens.iter().any(|token| token.sense.is(Sense::ERROR)) {
+            if names_error(&tokens) {
                 self.take_error(line, &tokens);
             }
         }
@@ -419,10 +394,17 @@ impl Sketcher {
                 _ => {}
             }
         }
+        let idle_noise = Sense::NOISE.and(Sense::TRY).and(Sense::SIZE);
         let shingle = |tokens: &[Token]| {
             short(tokens.iter().fold(Hasher::new(), |hasher, token| hasher.number(token.hash)).finish())
         };
+        // What only counts or tells the time is shared by all.
+        let says =
+            |token: &Token| matches!(token.kind, Kind::Word | Kind::Fact) && !token.sense.is(idle_noise);
         let mut add = |tokens: &[Token]| {
+            if !tokens.iter().any(says) {
+                return;
+            }
             let hash = shingle(tokens);
             self.shingles.add(hash);
             if tokens.iter().any(|token| token.kind == Kind::Fact) {
@@ -435,22 +417,26 @@ impl Sketcher {
         }
     }
 
-    fn take_numbers(&mut self, tokens: &[Token]) {
+    fn take_numbers(&mut self, line: &str, tokens: &[Token]) {
+        let (drawn, neutral) = (is_drawn(line), is_neutral(tokens));
         for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Number) {
             let before = at.checked_sub(1).map(|at| tokens[at]);
             let around = [before, tokens.get(at + 1).copied(), tokens.get(at + 2).copied()];
             let is_word = |token: &Token| matches!(token.kind, Kind::Word | Kind::Fact);
-            let of = token.of.is_some_and(|of| of != 100.0) || is_of(&tokens[at + 1..]);
+            let of = token.of.is_some() || is_of(&tokens[at + 1..]);
             // A number among numbers is a column of a table.
             if !around[..2].iter().flatten().any(is_word) && !of {
                 continue;
             }
-            let behind = tokens[at + 1..].iter().take(3).take_while(|token| is_word(token) || of);
-            let progress = before.iter().chain(behind).any(|token| token.sense.is(Sense::PROGRESS));
+            let behind = tokens[at + 1..].iter().take(3).take_while(move |token| is_word(token) || of);
+            let tells = |token: &Token| token.sense.is(Sense::PROGRESS);
+            // A frame is headed by the name of what it counts: `── pass 3 ──`.
+            let progress = behind.clone().any(tells) || (!drawn && before.iter().any(tells));
             let key = around.iter().flatten().fold(Hasher::new(), |hasher, token| hasher.number(token.hash));
             let size = tokens.get(at + 1).is_some_and(|token| token.sense.is(Sense::SIZE));
             let counts = match (progress, of) {
                 (true, _) if !size => Counts::Work,
+                _ if (drawn || neutral) && !size => Counts::Frame,
                 (false, true) => Counts::Parts,
                 _ if size => Counts::Size,
                 _ => Counts::Unknown,
@@ -463,22 +449,25 @@ impl Sketcher {
     fn take_status(&mut self, line: &str, tokens: &[Token]) {
         let named = tokens.iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Fact));
         let named = named.filter(|token| token.letters > 1 && !token.sense.is(Sense::PROGRESS));
-        let mut some = false;
+        let mut names = 0;
         let key = named.fold(Hasher::new(), |hasher, token| {
-            some = true;
+            names += 1;
             hasher.number(token.hash)
         });
-        if !some {
+        if names == 0 {
             return;
         }
         if let Some(status) = status(line) {
             self.sketch.marks.add(short(key.number(7).finish()), status, MOST_MARKS);
             self.open += u32::from(status == OPEN);
-        } else if let Some(last) =
-            tokens.last().filter(|last| last.sense.is(Sense::PROGRESS) && ends_apart(line))
-        {
-            // `test parse ... ok`, `3. Write the docs (done)`.
+        } else if let Some(last) = result(line, tokens) {
+            // `test parse ... ok`, `3. Write the docs (done)`, `parse_line still fails`.
             self.sketch.marks.add(short(key.number(8).finish()), short(last.hash), MOST_MARKS);
+        } else if let Some(value) = form(line, tokens) {
+            self.sketch.forms.set(short(key.number(9).finish()), value, MOST_FORMS);
+        }
+        if let Some((label, value)) = label(line) {
+            self.sketch.forms.set(label, value, MOST_FORMS);
         }
     }
 
@@ -490,13 +479,16 @@ impl Sketcher {
         let says = &mut self.sketch.says;
         says.lines += 1;
         says.words += words;
-        for sentence in line.split(['.', ';', '!', '—', ':']) {
-            let sense = Senses::of(sentence);
+        for clause in line.split(CLAUSE_ENDS) {
+            let sense = Senses::of(clause);
             if sense.idle {
                 says.idle += sense.words;
             }
             if sense.waiting {
                 says.waiting += sense.words;
+            }
+            if sense.outage {
+                says.outage += sense.words;
             }
         }
     }
@@ -518,7 +510,7 @@ impl Sketcher {
         let rest = self.ignore.end_line();
         self.take(&rest);
         let tail: Vec<u8> = std::mem::take(&mut self.tail).into();
-        self.read_text(&tail);
+        self.read_text(affordable_end(&tail), usize::MAX);
         self.end_line();
         let (lines, says_something) = self.lines.finish();
         let mut sketch = self.sketch;
@@ -540,9 +532,11 @@ impl Sketcher {
     pub fn tool(&mut self, tool: &ToolUse) {
         let told = tool.command.or(tool.path).unwrap_or_default();
         self.break_line();
+        self.signature.begin_tool();
         self.push(format!("[{}] {told}\n", tool.name).as_bytes());
         self.push(tool.output.as_bytes());
         self.break_line();
+        self.signature.end_tool();
         let mut tokens = Vec::new();
         text::tokens(told, &mut tokens);
         let what = Hasher::new().bytes(tool.name.as_bytes());
@@ -585,6 +579,14 @@ impl Sketcher {
     pub fn names_tools(&mut self) {
         self.sketch.calls.known = true;
     }
+}
+
+/// As much of the end of a text as may be read, whole lines of it.
+fn affordable_end(text: &[u8]) -> &[u8] {
+    let mut lines = (1..).zip(memchr::memrchr_iter(b'\n', text));
+    let from =
+        lines.find(|(lines, at)| text.len() - at + lines * LINE_COST > TAIL).map_or(0, |(_, at)| at + 1);
+    &text[from..]
 }
 
 fn cut(line: &str) -> String {

@@ -26,14 +26,16 @@ pub(super) struct Token {
     pub(super) sense: Sense,
     /// Of a number; of `3/12` the 3.
     pub(super) value: f64,
-    /// Of `3/12` the 12; of `45%` 100.
+    /// Of `3/12` the 12.
     pub(super) of: Option<f64>,
     pub(super) letters: usize,
+    /// A comma or the like stands before it, so it does not belong to the token before.
+    pub(super) apart: bool,
 }
 
 impl Token {
     fn new(kind: Kind, hash: u64) -> Self {
-        Self { kind, hash, sense: Sense::default(), value: 0.0, of: None, letters: 0 }
+        Self { kind, hash, sense: Sense::default(), value: 0.0, of: None, letters: 0, apart: false }
     }
 
     fn mask() -> Self {
@@ -62,26 +64,87 @@ pub(super) fn clean(bytes: &[u8]) -> Cow<'_, str> {
 /// Reads a line, or a part of a long one.
 pub(super) fn tokens(line: &str, out: &mut Vec<Token>) {
     out.clear();
-    let mut start = None;
+    let mut reader = Reader { line, start: None, sign: None, apart: false, out };
     let mut chars = line.char_indices().peekable();
     let mut before = ' ';
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map_or(' ', |(_, next)| *next);
         let between_digits = before.is_ascii_digit() && next.is_ascii_digit();
         if is_ideograph(c) {
-            // Scripts without spaces: each sign counts as a word.
-            push(line, &mut start, at, out);
-            let mut buffer = [0; 4];
-            out.push(Token { letters: 4, ..Token::new(Kind::Word, hash::of(c.encode_utf8(&mut buffer))) });
+            reader.end(at);
+            reader.sign(at, c.len_utf8());
         } else if is_separator(c) && !(between_digits && matches!(c, ',' | ':')) {
-            push(line, &mut start, at, out);
-        } else if start.is_none() {
-            start = Some(at);
+            reader.end(at);
+            reader.end_signs(at);
+            reader.apart |= matches!(c, ',' | ';' | '|');
+        } else if reader.start.is_none() {
+            reader.end_signs(at);
+            reader.start = Some(at);
         }
         before = c;
     }
-    push(line, &mut start, line.len(), out);
+    reader.end(line.len());
+    reader.end_signs(line.len());
     settle(out);
+}
+
+struct Reader<'a> {
+    line: &'a str,
+    /// Where a token has begun.
+    start: Option<usize>,
+    /// Where a sign of a script without spaces stands that has no partner yet.
+    sign: Option<usize>,
+    apart: bool,
+    out: &'a mut Vec<Token>,
+}
+
+impl Reader<'_> {
+    /// Scripts without spaces: two signs count as a word.
+    fn sign(&mut self, at: usize, length: usize) {
+        match self.sign.take() {
+            Some(first) => self.add_signs(first, at + length),
+            None => self.sign = Some(at),
+        }
+    }
+
+    fn end_signs(&mut self, at: usize) {
+        if let Some(from) = self.sign.take() {
+            self.add_signs(from, at);
+        }
+    }
+
+    fn add_signs(&mut self, from: usize, to: usize) {
+        let signs = &self.line[from..to];
+        let token = Token::new(Kind::Word, hash::of(signs));
+        self.add(Token { letters: 4, sense: Sense::of(signs), ..token });
+    }
+
+    /// Ends the token that has begun, if any.
+    fn end(&mut self, at: usize) {
+        let Some(from) = self.start.take() else { return };
+        let whole = &self.line[from..at];
+        let chunk = whole.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '_'));
+        let (end, ends) = (from + chunk.len(), whole.len() > chunk.len());
+        let chunk = chunk.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '$' | '_'));
+        if chunk.chars().any(char::is_alphanumeric) {
+            let mut token = classify(chunk);
+            let place = is_place(&self.line[..from], self.out.last()) || self.is_listed(end);
+            if token.kind == Kind::Number && place {
+                token = Token::mask();
+            }
+            self.add(token);
+        }
+        self.apart |= ends && whole.ends_with(['.', '!', '?', '·', '—', '…']);
+    }
+
+    /// Whether the number that ends here leads a line of a listing: `320:func`, `321-}`, `12→use`.
+    fn is_listed(&self, end: usize) -> bool {
+        self.out.is_empty() && self.line[end..].starts_with([':', '→', '│', '-', '\t', '|'])
+    }
+
+    fn add(&mut self, token: Token) {
+        self.out.push(Token { apart: std::mem::take(&mut self.apart), ..token });
+    }
 }
 
 fn is_separator(c: char) -> bool {
@@ -105,25 +168,14 @@ fn is_separator(c: char) -> bool {
                 | '`'
                 | '*'
                 | ':'
+                | '→'
+                | '│'
+                | '┃'
         )
 }
 
-fn is_ideograph(c: char) -> bool {
+pub(super) fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0x20000..=0x3ffff)
-}
-
-fn push(line: &str, start: &mut Option<usize>, end: usize, out: &mut Vec<Token>) {
-    let Some(from) = start.take() else { return };
-    let chunk = line[from..end].trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '_'));
-    let chunk = chunk.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '$' | '_'));
-    if !chunk.chars().any(char::is_alphanumeric) {
-        return;
-    }
-    let mut token = classify(chunk);
-    if token.kind == Kind::Number && is_place(&line[..from], out.last()) {
-        token = Token::mask();
-    }
-    out.push(token);
 }
 
 /// Whether a number behind this is a line of a file: `auth.ts:45`, `zsh:7` and `auth.cs(45`, but not `failed:7`.
@@ -136,51 +188,78 @@ fn is_place(before: &str, last: Option<&Token>) -> bool {
     }
 }
 
-/// Numbers whose neighbours tell that they are noise.
-fn settle(tokens: &mut [Token]) {
+/// Numbers whose neighbours tell that they are noise. Months and days beside a number are a date. What is masked is one mask, in
+/// however many parts it was written: `1m 20s`, `80 seconds` and `Tue 3 Mar 2026, 4:05 PM`.
+fn settle(tokens: &mut Vec<Token>) {
     for at in 0..tokens.len() {
-        if tokens[at].kind != Kind::Number {
-            continue;
-        }
-        let sense = |back: usize| at.checked_sub(back).map(|at| tokens[at].sense).unwrap_or_default();
-        let before = sense(1);
-        let further =
-            if tokens[at.saturating_sub(1)].kind == Kind::Word { sense(2) } else { Sense::default() };
-        let behind = tokens.get(at + 1).map(|token| token.sense).unwrap_or_default();
-        let noise = before.is(Sense::NOISE)
-            || behind.is(Sense::NOISE)
-            || (further.is(Sense::NOISE) && !before.is(Sense::PROGRESS));
-        if before.is(Sense::TRY) || noise {
+        if tokens[at].kind == Kind::Number && is_noise(tokens, at) {
             tokens[at] = Token::mask();
         }
     }
+    let is_digits =
+        |token: Option<&Token>| token.is_some_and(|token| matches!(token.kind, Kind::Mask | Kind::Number));
+    let mut beside = false;
+    for at in 0..tokens.len() {
+        let calendar = tokens[at].sense.is(Sense::CALENDAR);
+        let unit = tokens[at].sense.is(Sense::UNIT);
+        if (calendar && (beside || is_digits(tokens.get(at + 1)))) || (unit && beside) {
+            tokens[at] = Token::mask();
+        }
+        beside = tokens[at].kind == Kind::Mask;
+    }
+    tokens.dedup_by(|a, b| a.kind == Kind::Mask && b.kind == Kind::Mask);
+}
+
+fn is_noise(tokens: &[Token], at: usize) -> bool {
+    let joined = |at: usize| !tokens[at].apart;
+    let before = match at.checked_sub(1) {
+        Some(before) if joined(at) => tokens[before],
+        _ => Token::mask(),
+    };
+    let further = match at.checked_sub(2) {
+        Some(further) if before.kind == Kind::Word && joined(at - 1) => tokens[further].sense,
+        _ => Sense::default(),
+    };
+    let behind = tokens.get(at + 1).filter(|token| !token.apart).map(|token| token.sense).unwrap_or_default();
+    let noise = Sense::NOISE.and(Sense::TRY);
+    before.sense.is(noise)
+        || behind.is(Sense::NOISE)
+        || (further.is(noise) && !before.sense.is(Sense::PROGRESS) && !behind.is(Sense::PROGRESS))
 }
 
 fn classify(chunk: &str) -> Token {
     if let Some(token) = numeric(chunk) {
         return token;
     }
-    if is_stamp(chunk) || is_uuid(chunk) {
+    if is_uuid(chunk) {
         return Token::mask();
     }
-    if SIZES.contains(&chunk.to_lowercase().as_str()) {
+    if is_stamp(chunk) {
+        // `2026-02-02-parser.md` still names something.
+        let rest = chunk[STAMP..].trim_start_matches(|c: char| !c.is_alphabetic());
+        let named = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len()) > 2;
+        return if named && chunk.as_bytes().get(STAMP) == Some(&b'-') {
+            classify(rest)
+        } else {
+            Token::mask()
+        };
+    }
+    let lower = chunk.to_lowercase();
+    if let Some(value) = NUMBER_WORDS.iter().position(|word| *word == lower) {
+        return Token { letters: lower.len(), ..Token::number(value as f64, None) };
+    }
+    if SIZES.contains(&lower.as_str()) {
         return Token { sense: Sense::SIZE, letters: 2, ..Token::new(Kind::Word, SIZE) };
     }
     let mut shape = Shape::default();
     let mut hasher = Hasher::new();
-    let mut segments = 0;
-    let mut rest = chunk;
-    let mut tries = false;
-    let mut noise = false;
+    let mut rest = behind_temp(chunk).unwrap_or(chunk);
+    shape.temp = rest.len() < chunk.len();
     while !rest.is_empty() {
         let alnum = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
         let (segment, behind) = rest.split_at(alnum);
         if !segment.is_empty() {
-            segments += 1;
-            hasher = shape.segment(segment, tries, hasher);
-            let sense = Sense::of(&segment.to_lowercase());
-            tries = sense.is(Sense::TRY);
-            noise |= sense.is(Sense::NOISE);
+            hasher = shape.segment(segment, hasher);
         }
         let joint = behind.find(char::is_alphanumeric).unwrap_or(behind.len());
         let (joiner, behind) = behind.split_at(joint);
@@ -190,52 +269,95 @@ fn classify(chunk: &str) -> Token {
         }
         rest = behind;
     }
-    if shape.letters == 0 {
+    if shape.letters == 0 || shape.masked > shape.letters.max(5) {
         return Token::mask();
     }
-    let fact = shape.digits || shape.camel || (segments > 1 && shape.joined_as_code && shape.longest > 1);
-    let kind = if fact { Kind::Fact } else { Kind::Word };
-    let sense = Sense::of(&chunk.to_lowercase());
-    // `duration_ms` stands before a duration.
-    let sense = if noise { sense.and(Sense::NOISE) } else { sense };
+    let kind = if shape.is_fact() { Kind::Fact } else { Kind::Word };
+    let sense = Sense::of(&lower);
+    // `duration_ms` stands before a duration; `req/s` and `ns/op` do not.
+    let sense = if shape.noise && !shape.slash { sense.and(Sense::NOISE) } else { sense };
     Token { sense, letters: shape.letters, ..Token::new(kind, hasher.finish()) }
+}
+
+/// What people count in words.
+const NUMBER_WORDS: &[&str] = &[
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+];
+
+/// What is left of a path behind a folder for temporary files.
+fn behind_temp(chunk: &str) -> Option<&str> {
+    const ROOTS: &[&str] = &["tmp/", "private/tmp/", "var/tmp/", "dev/shm/", "run/user/"];
+    const FOLDERS: &[&str] = &["/Temp/", "\\Temp\\"];
+    if chunk.starts_with("var/folders/") || chunk.starts_with("private/var/folders/") {
+        return Some(chunk.split_once("/T/").map_or("", |(_, rest)| rest));
+    }
+    let root = ROOTS.iter().find_map(|root| chunk.strip_prefix(root));
+    root.or_else(|| FOLDERS.iter().find_map(|folder| chunk.split_once(folder).map(|(_, rest)| rest)))
 }
 
 /// What a token is made of.
 #[derive(Default)]
 struct Shape {
     letters: usize,
+    /// Letters and digits that were masked.
+    masked: usize,
     longest: usize,
+    segments: usize,
     camel: bool,
     digits: bool,
     joined_as_code: bool,
+    slash: bool,
+    /// The segment before counts tries.
+    tries: bool,
+    /// One of them stands before a number that is noise.
+    noise: bool,
+    /// It is a path of a temporary file.
+    temp: bool,
 }
 
 impl Shape {
+    fn is_fact(&self) -> bool {
+        self.digits || self.camel || (self.segments > 1 && self.joined_as_code && self.longest > 1)
+    }
+
     fn joint(&mut self, joiner: &str) {
+        self.slash |= joiner.contains('/');
         self.joined_as_code |= joiner.chars().any(|c| !matches!(c, '-' | '\'' | '’' | '&' | '+'));
     }
 
     /// Adds a run of letters and digits to the hash, masked where it is volatile.
-    fn segment(&mut self, segment: &str, after_try: bool, hasher: Hasher) -> Hasher {
+    fn segment(&mut self, segment: &str, hasher: Hasher) -> Hasher {
+        self.segments += 1;
         let digits = segment.chars().filter(char::is_ascii_digit).count();
         let letters = segment.chars().filter(|c| c.is_alphabetic()).count();
-        if letters == 0 {
+        let lower = segment.to_lowercase();
+        let after_try = std::mem::replace(&mut self.tries, Sense::of(&lower).is(Sense::TRY));
+        let random = match letters {
             // `US-002` is a name, `run-20260130` is not.
-            let kept = digits <= 3 && !after_try && self.letters > 0;
-            self.digits |= kept;
-            return hasher.bytes(if kept { segment.as_bytes() } else { b"#" });
-        }
-        if digits > 0 && is_random(segment) {
+            0 => digits > 3 || after_try || self.letters == 0 || self.temp,
+            _ => {
+                is_scrambled(segment) || (digits > 0 && is_random(segment)) || (self.temp && is_temp(segment))
+            }
+        };
+        if random {
+            self.masked += digits + letters;
             return hasher.bytes(b"#");
         }
-        self.letters += letters;
-        self.longest = self.longest.max(letters);
         self.digits |= digits > 0;
         self.camel |= is_camel(segment);
-        hasher.bytes(segment.to_lowercase().as_bytes())
+        self.letters += letters;
+        self.longest = self.longest.max(letters);
+        self.noise |= Sense::of(&lower).is(Sense::NOISE);
+        let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+        match lower.len() - stem.len() {
+            0..LONG_NUMBER => hasher.bytes(lower.as_bytes()),
+            _ => hasher.bytes(stem.as_bytes()).bytes(b"#"),
+        }
     }
 }
+
+/// Digits at the end of a name that no longer belong to it: `build48213`, but not `E0308`.
+const LONG_NUMBER: usize = 5;
 
 /// A number in any of its forms, or what is volatile by its unit.
 fn numeric(chunk: &str) -> Option<Token> {
@@ -258,7 +380,7 @@ fn numeric(chunk: &str) -> Option<Token> {
         return Some(if long { Token::mask() } else { Token::number(value, None) });
     }
     if let Some(value) = plain.strip_suffix('%').and_then(|n| n.parse().ok()) {
-        return Some(Token::number(value, Some(100.0)));
+        return Some(Token::number(value, None));
     }
     if let Some((n, m)) = plain.split_once('/')
         && let (Ok(n), Ok(m)) = (n.parse::<f64>(), m.parse::<f64>())
@@ -279,10 +401,14 @@ const UNITS: &[&str] = &[
     "hz", "ghz", "mhz",
 ];
 
-/// A date, wherever it stands in the token.
+/// The length of `2026-03-21`.
+const STAMP: usize = 10;
+
+/// Whether a token begins with a date.
 fn is_stamp(chunk: &str) -> bool {
     let bytes = chunk.as_bytes();
-    bytes.len() >= 10
+    bytes.len() >= STAMP
+        && chunk.is_char_boundary(STAMP)
         && bytes[..4].iter().all(u8::is_ascii_digit)
         && bytes[4] == b'-'
         && bytes[5..7].iter().all(u8::is_ascii_digit)
@@ -298,14 +424,28 @@ fn is_uuid(chunk: &str) -> bool {
 
 /// Whether letters and digits are mixed as in hashes and ids, and not as in `utf8` or `sha256sum`.
 fn is_random(segment: &str) -> bool {
-    let length = segment.chars().count();
-    if length >= 4 && segment.chars().all(|c| c.is_ascii_hexdigit()) {
+    let hex = segment.strip_prefix("0x").or_else(|| segment.strip_prefix("0X")).unwrap_or(segment);
+    if hex.len() >= 4 && hex.chars().all(|c| c.is_ascii_hexdigit()) {
         return true;
     }
-    let digit = |c: char| c.is_ascii_digit();
-    let changes =
-        segment.chars().zip(segment.chars().skip(1)).filter(|(a, b)| digit(*a) != digit(*b)).count();
-    changes >= 3 || (length >= 16 && changes >= 1)
+    let changes = changes(segment, |c| c.is_ascii_digit());
+    changes >= 3 || (segment.chars().count() >= 16 && changes >= 1)
+}
+
+/// Whether the case of letters changes as in `XkQbTzRwLm`, and not as in a name of several words.
+fn is_scrambled(segment: &str) -> bool {
+    let length = segment.chars().count();
+    length >= 8 && 2 * changes(segment, char::is_uppercase) > length
+}
+
+fn changes(segment: &str, of: impl Fn(char) -> bool) -> usize {
+    segment.chars().zip(segment.chars().skip(1)).filter(|(a, b)| of(*a) != of(*b)).count()
+}
+
+/// Whether a program made up this name of a temporary file: `tmpk3jx`, `build42`.
+fn is_temp(segment: &str) -> bool {
+    let made = |prefix: &str| segment.strip_prefix(prefix).is_some_and(|rest| rest.len() >= 4);
+    segment.contains(|c: char| c.is_ascii_digit()) || made("tmp")
 }
 
 fn is_camel(segment: &str) -> bool {
@@ -385,7 +525,9 @@ mod tests {
         assert_eq!(kinds("14 of 83 tests still failing"), "nwnwww");
         assert_eq!(kinds("completed: 3/31 steps, 45%"), "wnwn");
         assert_eq!(kinds("failed:3"), "wn");
-        assert_eq!(kinds("你好 parser"), "www");
+        assert_eq!(kinds("你好 parser"), "ww");
+        assert_eq!(kinds("没有需要做的事情了。"), "wwwww");
+        assert_eq!(kinds("2026年3月13日"), "#");
         let ratio = read("3/31")[0];
         assert_eq!((ratio.value, ratio.of), (3.0, Some(31.0)));
         assert_eq!(kinds("— … ***"), "");

@@ -13,7 +13,7 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         if let Err(why) = simulate(seed, &mut totals, false) {
             panic!("{why}");
         }
-        if totals.crashes >= 8_000 && totals.runs >= 500 {
+        if totals.crashes >= 16_000 && totals.runs >= 1_200 {
             break;
         }
     }
@@ -28,6 +28,7 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "hat_exhausted",
         "interrupted",
         "journal_error",
+        "loop_detected",
         "loop_thrashing",
         "max_cost",
         "billing",
@@ -39,6 +40,7 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "no_handoff",
         "no_subscriber",
         "once",
+        "output_similarity",
         "rejected_completions",
         "sign_in",
         "stop_on_error",

@@ -38,7 +38,7 @@ fn errors_are_told_by_kind_and_place() {
 #[test]
 fn test_runs_are_told_by_how_many_fail_and_which() {
     check(&[
-        ("3 tests failing - auth, login, logout", "test-fail:3"),
+        ("3 tests failing - auth, login, logout", "test-fail:3-auth,login"),
         (
             "FAILED tests/test_a.py::test_login - assert 1 == 2\nFAILED tests/test_a.py::test_out\n2 failed, 5 passed in 0.1s",
             "test-fail:2-test_login,test_out",
@@ -56,7 +56,7 @@ fn test_runs_are_told_by_how_many_fail_and_which() {
             "test-fail:2-auth.test.ts,login",
         ),
         ("Tests run: 5, Failures: 2, Errors: 1, Skipped: 0", "test-fail:3"),
-        ("FAILED (failures=2, errors=1)", "test-fail:3-failures-2-errors-1"),
+        ("FAILED (failures=2, errors=1)", "test-fail:3"),
         ("rspec ./spec/a_spec.rb:3 # Auth logs in\n5 examples, 1 failure", "test-fail:1-auth-logs-in"),
         ("not ok 3 - rejects a bad token\n# tests 4\n# pass 3\n# fail 1", "test-fail:1-rejects-a-bad-token"),
         ("Failed!  - Failed:     2, Passed:     5, Skipped:     0, Total:     7", "test-fail:2"),
@@ -82,6 +82,7 @@ fn edits_searches_and_the_start() {
         ("Created src/lib/Parser.hs", "Parser.hs:created"),
         ("Searched GitHub for 'oauth2 refresh token', found 3 patterns", "search:oauth2-refresh-token"),
         ("Let me look at run 17 of the pipeline", "let-me-look-at-run-##-of-the-pipeline"),
+        ("Hello\nThere is more to say, but the beginning counts", "hello"),
         ("", ""),
     ]);
 }
@@ -101,4 +102,129 @@ fn three_in_a_row_fire_and_a_falling_count_does_not() {
     assert_eq!([fix; 4].map(|output| detector.detect_loop(output)), [false, false, false, true]);
     detector.reset();
     assert!(!detector.detect_loop(fix));
+}
+
+#[test]
+fn common_runners_formats() {
+    check(&[
+        // pytest
+        (
+            "FAILED tests/test_auth.py::test_login - AssertionError\nFAILED tests/test_auth.py::test_logout\nFAILED tests/test_db.py::test_x\n=== 3 failed, 40 passed, 1 warning in 2.31s ===",
+            "test-fail:3-test_login,test_logout",
+        ),
+        // unittest
+        (
+            "FAIL: test_login (tests.AuthTest)\nERROR: test_db (tests.DbTest)\nRan 12 tests in 0.1s\n\nFAILED (failures=1, errors=1)",
+            "test-fail:2-test_login,test_db",
+        ),
+        // jest
+        (
+            "FAIL src/auth.test.ts\n  ● Auth › login › rejects\n  ● Auth › logout\n\nTest Suites: 1 failed, 3 passed, 4 total\nTests:       2 failed, 17 passed, 19 total",
+            "test-fail:2-auth.test.ts,rejects",
+        ),
+        // vitest
+        (
+            " FAIL  src/auth.test.ts > auth > login\nAssertionError: expected 1 to be 2\n Test Files  1 failed | 3 passed (4)\n      Tests  1 failed | 12 passed (13)",
+            "test-fail:1-login",
+        ),
+        // mocha
+        (
+            "  12 passing (34ms)\n  2 failing\n\n  1) Auth login:\n     Error: nope\n  2) Auth logout:\n",
+            "test-fail:2-auth-login,auth-logout",
+        ),
+        // go
+        (
+            "--- FAIL: TestLogin (0.00s)\n    auth_test.go:12: got nil\nFAIL\nFAIL\texample.com/auth\t0.012s",
+            "test-fail:1-testlogin",
+        ),
+        // cargo
+        (
+            "test auth::login ... FAILED\ntest auth::logout ... FAILED\n\nfailures:\n    auth::login\n    auth::logout\n\ntest result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured",
+            "test-fail:2-login,logout",
+        ),
+        // nextest
+        (
+            "        FAIL [   0.012s] app auth::login\n     Summary [   0.2s] 12 tests run: 11 passed, 1 failed, 0 skipped",
+            "test-fail:1-login",
+        ),
+        // maven surefire
+        (
+            "[ERROR] Tests run: 12, Failures: 2, Errors: 1, Skipped: 0, Time elapsed: 0.1 s <<< FAILURE! -- in com.x.AuthTest\n[ERROR] com.x.AuthTest.login -- Time elapsed: 0.01 s <<< FAILURE!",
+            "test-fail:3-login",
+        ),
+        // gradle
+        (
+            "AuthTest > login FAILED\n    java.lang.AssertionError at AuthTest.java:12\nAuthTest > logout FAILED\n\n12 tests completed, 2 failed",
+            "test-fail:2-login,logout",
+        ),
+        // rspec
+        (
+            "rspec ./spec/auth_spec.rb:3 # Auth logs in\nrspec ./spec/auth_spec.rb:9 # Auth logs out\n12 examples, 2 failures",
+            "test-fail:2-auth-logs-in,auth-logs-out",
+        ),
+        // phpunit
+        (
+            "There was 1 failure:\n\n1) AuthTest::testLogin\nFailed asserting that false is true.\n\nFAILURES!\nTests: 12, Assertions: 30, Failures: 1.",
+            "test-fail:1-testlogin",
+        ),
+        // dotnet
+        (
+            "  Failed AuthTests.Login [12 ms]\nFailed!  - Failed:     1, Passed:    11, Skipped:     0, Total:    12, Duration: 20 ms - App.Tests.dll (net8.0)",
+            "test-fail:1-authtests.login",
+        ),
+        // ctest
+        (
+            "83% tests passed, 2 tests failed out of 12\n\nThe following tests FAILED:\n\t  3 - auth_login (Failed)\n\t  7 - auth_logout (Failed)\nErrors while running CTest",
+            "test-fail:2-auth_login,auth_logout",
+        ),
+        // tap / node
+        ("not ok 3 - login\n# tests 4\n# pass 3\n# fail 1", "test-fail:1-login"),
+        // prose of the issue
+        ("3 tests failing - auth, login, logout", "test-fail:3-auth,login"),
+        ("Tests: 3 failing (auth, login, logout)", "test-fail:3-auth,login"),
+    ]);
+}
+
+#[test]
+fn what_passes_is_no_failure_in_any_format() {
+    let passing = [
+        "=========== 40 passed in 2.31s ===========",
+        " Test Files  4 passed (4)\n      Tests  13 passed (13)",
+        "ok  \texample.com/auth\t0.012s",
+        "[INFO] Tests run: 12, Failures: 0, Errors: 0, Skipped: 0",
+        "12 examples, 0 failures",
+        "OK (12 tests, 30 assertions)",
+        "Passed!  - Failed:     0, Passed:    12, Skipped:     0, Total:    12",
+        "100% tests passed, 0 tests failed out of 12",
+    ];
+    for text in passing {
+        let signature = signature(text);
+        assert!(!signature.is_empty() && !signature.contains(':'), "{signature} for {text}");
+    }
+}
+
+#[test]
+fn where_tools_are_named_what_is_said_about_them_does_not_count() {
+    use crate::detector::sketch::{Sketcher, ToolUse};
+    let signature = |kind: &str, command: &str, path: Option<&str>, exit_code: i64, output: &str| {
+        let mut sketcher = Sketcher::new();
+        sketcher
+            .push(b"TypeError: x is null at auth.ts:45, and 3 tests failing. Searched for 'that thing'.\n");
+        sketcher.tool(&ToolUse {
+            kind,
+            name: "Tool",
+            command: Some(command),
+            path,
+            ok: None,
+            exit_code: Some(exit_code),
+            output,
+        });
+        sketcher.push(b"Fixed login.ts, added null check. 7 tests failing.\n");
+        sketcher.finish().signature
+    };
+    assert_eq!(signature("shell", "npm test", None, 1, "Tests: 2 failed, 5 passed"), "test-fail:2");
+    assert_eq!(signature("shell", "tsc", None, 2, "a.ts(1,2): error TS2322: no"), "error:TS2322-a.ts");
+    assert_eq!(signature("shell", "make all", None, 2, ""), "fail:tool-make-all-exit2");
+    assert_eq!(signature("edit", "", Some("src/db.rs"), 0, ""), "db.rs:edit");
+    assert_eq!(signature("search", "oauth2 refresh token", None, 0, ""), "search:oauth2-refresh-token");
 }

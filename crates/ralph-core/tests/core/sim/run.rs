@@ -74,7 +74,7 @@ impl<'a> Sim<'a> {
             None if started.plan.proof.gates.is_empty() => 9,
             None => 2,
         };
-        let steady = hats.is_none() && rng.one_in(3);
+        let steady = hats.is_none() && rng.one_in(2);
         let voice = hats.map(|hats| Voice::new(hats.clone(), &mut rng));
         Self {
             rng,
