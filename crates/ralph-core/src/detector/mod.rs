@@ -78,6 +78,8 @@ pub struct Finding {
     pub pattern: String,
     /// How much alike two outputs are, from 0 to 1, where that was looked at.
     pub ratio: Option<f64>,
+    /// How many iterations in a row did nothing but tell of a service that does not work.
+    pub outages: u32,
 }
 
 /// The detectors of a run that are switched on, each with what its alarms are good for.

@@ -548,7 +548,7 @@ impl NoProgress {
 
 impl Detector for NoProgress {
     fn judge(&self, now: &Sketch) -> super::Finding {
-        let Finding { score, pattern, alarm, .. } = self.look(now).0;
+        let Finding { score, pattern, alarm, outages, .. } = self.look(now).0;
         let (period, iterations) = match pattern {
             // What was repeated first counts, too.
             Some(Pattern::Repeats { period, times } | Pattern::SameError { period, times }) => {
@@ -558,7 +558,7 @@ impl Detector for NoProgress {
             None => (0, 0),
         };
         let pattern = pattern.map(|pattern| pattern.to_string()).unwrap_or_default();
-        super::Finding { score, alarm, period, iterations, pattern, ratio: None }
+        super::Finding { score, alarm, period, iterations, pattern, ratio: None, outages }
     }
 
     fn learn(&mut self, now: &Sketch) {

@@ -73,7 +73,8 @@ impl Detector for SignatureDetector {
         let times = before + 1;
         let pattern = format!("the same signature {times} times in a row: {}", now.signature);
         let score = (before as f64 / (self.threshold - 1) as f64).min(1.0);
-        Finding { score, alarm: times >= self.threshold, period: 1, iterations: times, pattern, ratio: None }
+        let alarm = times >= self.threshold;
+        Finding { score, alarm, period: 1, iterations: times, pattern, ..Finding::default() }
     }
 
     fn learn(&mut self, now: &Sketch) {

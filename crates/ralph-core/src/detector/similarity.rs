@@ -98,7 +98,7 @@ impl Detector for OutputSimilarityDetector {
         };
         let pattern = format!("{:.0}% like {whose}{}", 100.0 * ratio, measure.remark());
         let (period, iterations) = (back, back + 1);
-        Finding { score: 1.0, alarm: true, period, iterations, pattern, ratio: Some(ratio) }
+        Finding { score: 1.0, alarm: true, period, iterations, pattern, ratio: Some(ratio), outages: 0 }
     }
 
     fn learn(&mut self, now: &Sketch) {

@@ -154,6 +154,10 @@ impl Turn<'_> {
             return Some((reason, wait)).filter(|_| !wait.is_zero());
         }
         let last = state.unjudged.as_ref()?;
+        // An agent that says so in its own words and ends well is not told from one that works by its exit code.
+        if state.stuck.outages > 0 {
+            return Some((DelayReason::Outage, pace.outage_backoff.delay(state.stuck.outages)));
+        }
         if last.outcome.is_failure() {
             let backoff = pace.failure_backoff.delay(state.consecutive_failures);
             if backoff > pace.delay {

@@ -31,6 +31,8 @@ pub struct Stuck {
     pub last: Option<Box<LoopDetected>>,
     /// The next prompt has to tell of it.
     pub untold: bool,
+    /// Iterations in a row that did nothing but tell of a service that does not work: to be waited for, not to be stopped.
+    pub outages: u32,
     /// A person was asked what to do about it, and has not answered.
     pub asking: bool,
     /// It ends the run.
@@ -96,11 +98,13 @@ impl Stuck {
 
     pub(super) fn finished(&mut self, finished: &IterationFinished, exited: Option<&AgentExited>) {
         self.open.clear();
+        self.outages = 0;
         if !finished.outcome.is_failure() {
             self.untold = false;
         }
         if let Some((sketch, found)) = exited.and_then(|exited| self.judge(finished, exited)) {
             self.score = score(&found);
+            self.outages = found.iter().map(|found| found.finding.outages).max().unwrap_or(0);
             self.count_fresh(&found);
             self.detectors.learn(&sketch);
             self.open = found.into_iter().filter(|found| found.finding.alarm).map(Open::of).collect();

@@ -255,6 +255,23 @@ fn a_person_who_resumes_or_speaks_gives_the_run_a_fresh_start() {
     assert_eq!(run.stop_reason(), None, "detection was switched off");
 }
 
+#[test]
+fn a_service_that_does_not_work_is_waited_for_and_no_circle() {
+    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
+    run.brings(0);
+    let mut waits = Vec::new();
+    for _ in 0..5 {
+        let names = run.says("API Error: 529 Overloaded. Please try again later.\n");
+        assert_eq!(names.last(), Some(&"delay.started"), "{names:?}");
+        let Phase::Waiting(waiting) = &run.engine.state().phase else { panic!("it waits") };
+        waits.push((waiting.reason, waiting.wait.as_secs()));
+        run.unwait();
+    }
+    assert_eq!(waits, [10, 20, 40, 80, 160].map(|wait| (crate::event::DelayReason::Outage, wait)));
+    assert!(run.detected().is_empty() && run.stop_reason().is_none());
+    assert!(!run.says(WORK[1]).contains(&"delay.started"), "it works again");
+}
+
 /// The same outputs, with ralph killed at every record on the way: the same alarms at the same iterations.
 #[test]
 fn a_resumed_run_sees_the_same_evidence_as_an_uninterrupted_one() {
