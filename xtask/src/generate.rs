@@ -26,6 +26,12 @@ pub const GENERATED: &[Entry] = &[
         args: &["__doc", "agent-lines"],
     },
     Entry { path: "docs/agents.md", region: Some("prices"), bin: "ralph", args: &["__doc", "prices"] },
+    Entry {
+        path: "docs/stuck-detection.md",
+        region: Some("detectors"),
+        bin: "ralph",
+        args: &["__doc", "detectors"],
+    },
     Entry { path: "README.md", region: Some("commands"), bin: "ralph", args: &["__doc", "commands"] },
     Entry { path: "docs/settings.md", region: Some("settings"), bin: "ralph", args: &["__doc", "settings"] },
     Entry { path: "docs/ralph.schema.json", region: None, bin: "ralph", args: &["schema"] },

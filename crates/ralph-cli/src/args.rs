@@ -13,7 +13,7 @@ New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key
 
 Exit codes:
   0    done: complete, or the single pass of --once ended well
-  1    failed: too many failures or refused claims, an agent or journal error
+  1    failed: too many failures or refused claims, stuck, an agent or journal error
   2    usage: bad arguments or definition; nothing was started
   3    limit: iterations, runtime, wall time, cost, tokens or idle time
   4    blocked: needs a person

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use ralph_agents::AGENTS;
 use ralph_agents::agent::{PromptInput, ToolResults, Turn};
 use ralph_agents::price::{self, Price};
+use ralph_core::detector::DETECTORS;
 use ralph_core::guard::GUARDS;
+use ralph_core::plan::{StuckPlan, Use};
 
 /// A generated text by its name. `cargo xtask gen` puts them into the documents.
 pub fn table(name: &str) -> Option<String> {
@@ -14,6 +16,7 @@ pub fn table(name: &str) -> Option<String> {
         "agent-lines" => Some(agent_lines()),
         "prices" => Some(prices_table()),
         "guards" => Some(guards_table()),
+        "detectors" => Some(detectors_table()),
         "settings" => Some(settings_table()),
         "commands" => Some(commands_table()),
         _ => None,
@@ -41,6 +44,20 @@ pub fn run_help() -> String {
     }
     out.push('\n');
     out.push_str(EXAMPLES);
+    out
+}
+
+fn detectors_table() -> String {
+    let mut out = String::from("| detector | | by default |\n|---|---|---|\n");
+    for def in DETECTORS {
+        let role = match (def.is_for)(&StuckPlan::default()) {
+            Use::Decide => "decides",
+            Use::Evidence => "evidence",
+            Use::Stop => "ends the run",
+            Use::Off => "off",
+        };
+        let _ = writeln!(out, "| `{}` | {} | {role} |", def.key, def.summary);
+    }
     out
 }
 

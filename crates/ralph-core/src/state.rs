@@ -12,8 +12,8 @@ pub use idle::{Idle, IdleTotals, Saved};
 use crate::check::Ledger;
 use crate::event::{
     AgentExited, AgentSwitched, DelayReason, DelayStarted, Event, GatesFinished, InterruptCause,
-    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, RunResumed, RunStopped,
-    StopRequest, UsageUpdated,
+    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, LoopDetected, RunResumed,
+    RunStopped, StopRequest, UsageUpdated,
 };
 use crate::failure::FailureClass;
 use crate::hat::Bus;
@@ -234,11 +234,7 @@ impl RunState {
             | Event::CompletionRejected(_)
             | Event::JournalFailed { .. } => self.apply_proof(event, at),
             Event::LoopSuspected(suspected) => self.stuck.suspected(suspected),
-            Event::LoopDetected(detected) => {
-                self.stuck.detected(detected);
-                self.memory.stuck(detected);
-                self.pause_requested |= self.stuck.asking;
-            }
+            Event::LoopDetected(detected) => self.apply_loop(detected),
             Event::DelayStarted(delay) => self.apply_delay(delay, at),
             Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
             Event::RunUnpaused {} => {
@@ -259,6 +255,12 @@ impl RunState {
             _ => {}
         }
         self.seen_at(event, at);
+    }
+
+    fn apply_loop(&mut self, detected: &LoopDetected) {
+        self.stuck.detected(detected);
+        self.memory.stuck(detected);
+        self.pause_requested |= self.stuck.asking;
     }
 
     /// What gates and claims come to.

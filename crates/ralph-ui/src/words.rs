@@ -6,7 +6,7 @@ pub(crate) mod stuck;
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentExited, AgentRetrying, CommandFinished, Event, Exit, InterruptCause, IterationFinished,
+    AgentExited, AgentRetrying, AgentText, CommandFinished, Event, Exit, InterruptCause, IterationFinished,
     IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled,
     ToolFinished,
 };
@@ -224,10 +224,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::GuidanceAdded(e) => guidance(&e.text),
         Event::CommandFinished(e) => command_finished(e),
         Event::AgentSpawned(e) => format!("pid {}{}", e.pid, attempt(e.attempt)),
-        Event::AgentText(e) => {
-            let cut = if e.truncated { " (cut; the log has the rest)" } else { "" };
-            format!("{}{cut}", foreign(&e.text))
-        }
+        Event::AgentText(e) => said(e),
         Event::ToolCalled(e) => tool_call(e),
         Event::ToolFinished(e) => tool_result(e),
         Event::AgentRetrying(e) => retry(e),
@@ -295,6 +292,11 @@ pub(crate) fn command_finished(command: &CommandFinished) -> String {
     };
     let bytes = thousands(command.output_bytes);
     format!("{}: {how} after {}, {bytes} bytes", clean(&command.name), duration(command.duration))
+}
+
+fn said(text: &AgentText) -> String {
+    let cut = if text.truncated { " (cut; the log has the rest)" } else { "" };
+    format!("{}{cut}", foreign(&text.text))
 }
 
 fn tool_call(call: &ToolCalled) -> String {

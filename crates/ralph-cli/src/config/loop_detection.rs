@@ -59,7 +59,10 @@ pub enum UseDef {
 
 impl Default for LoopDetectionDef {
     fn default() -> Self {
-        Self { similarity: None, signature: None, ..Self::of(&StuckPlan::default()) }
+        let mut usual = Self::of(&StuckPlan::default());
+        // What is not set may follow from other keys.
+        (usual.similarity, usual.signature) = (None, None);
+        usual
     }
 }
 

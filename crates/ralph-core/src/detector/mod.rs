@@ -82,9 +82,17 @@ pub struct Finding {
     pub outages: u32,
 }
 
-/// The detectors of a run that are switched on, each with what its alarms are good for.
-#[derive(Debug, Default)]
-pub struct Detectors(Vec<(&'static DetectorDef, Use, Box<dyn Detector>)>);
+/// The detectors of a run that are switched on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Detectors(Vec<On>);
+
+/// One of them, and what its alarms are good for.
+#[derive(Debug)]
+struct On {
+    def: &'static DetectorDef,
+    is_for: Use,
+    detector: Box<dyn Detector>,
+}
 
 /// What one of them found.
 #[derive(Debug, Clone)]
@@ -96,39 +104,38 @@ pub struct Found {
 
 impl Detectors {
     pub fn of(plan: &StuckPlan) -> Self {
-        let on = DETECTORS.iter().map(|def| (def, (def.is_for)(plan)));
-        let on = on.filter(|(_, is_for)| plan.enabled && *is_for != Use::Off);
-        Self(on.map(|(def, is_for)| (def, is_for, (def.build)(plan))).collect())
+        let on = |def: &'static DetectorDef| {
+            let is_for = (def.is_for)(plan);
+            let wanted = plan.enabled && is_for != Use::Off;
+            wanted.then(|| On { def, is_for, detector: (def.build)(plan) })
+        };
+        Self(DETECTORS.iter().filter_map(on).collect())
     }
 
     pub fn judge(&self, now: &Sketch) -> Vec<Found> {
-        let all = self.0.iter();
-        all.map(|(def, is_for, one)| Found { def, is_for: *is_for, finding: one.judge(now) }).collect()
+        let found = |on: &On| Found { def: on.def, is_for: on.is_for, finding: on.detector.judge(now) };
+        self.0.iter().map(found).collect()
     }
 
     pub fn learn(&mut self, now: &Sketch) {
-        self.0.iter_mut().for_each(|(_, _, one)| one.learn(now));
+        self.0.iter_mut().for_each(|on| on.detector.learn(now));
     }
 
     pub fn start_over(&mut self) {
-        self.0.iter_mut().for_each(|(_, _, one)| one.start_over());
+        self.0.iter_mut().for_each(|on| on.detector.start_over());
     }
 }
 
-impl Clone for Detectors {
+impl Clone for On {
     fn clone(&self) -> Self {
-        Self(self.0.iter().map(|(def, is_for, one)| (*def, *is_for, one.boxed())).collect())
+        Self { def: self.def, is_for: self.is_for, detector: self.detector.boxed() }
     }
 }
 
-impl PartialEq for Detectors {
+impl PartialEq for On {
     fn eq(&self, other: &Self) -> bool {
-        let same = |((def, is_for, one), (other_def, other_for, other)): (&_, &_)| {
-            let (def, other_def): (&&DetectorDef, &&DetectorDef) = (def, other_def);
-            let (one, other): (&Box<dyn Detector>, &Box<dyn Detector>) = (one, other);
-            def.key == other_def.key && is_for == other_for && one.is_same(other.as_any())
-        };
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+        let same_kind = (self.def.key, self.is_for) == (other.def.key, other.is_for);
+        same_kind && self.detector.is_same(other.detector.as_any())
     }
 }
 

@@ -57,11 +57,12 @@ impl Run {
     }
 
     fn told(&self) -> bool {
-        let prompts = self.last.effects.iter().filter_map(|effect| match effect {
+        let mut effects = self.last.effects.iter();
+        let prompt = effects.find_map(|effect| match effect {
             Effect::SpawnAgent(spawn) => Some(spawn.prompt.feedback.stuck.is_some()),
             _ => None,
         });
-        prompts.last().expect("an agent was started")
+        prompt.expect("an agent was started")
     }
 
     fn scores(&self) -> Vec<Option<f64>> {
