@@ -360,6 +360,11 @@ fn claims_that_a_hat_is_refused_again_and_again_end_the_run() {
         run.end(|exited| exited.claims_complete = true);
     }
     assert_eq!(run.stop(), Some(("rejected_completions", 1)));
+    // The same if ralph dies between the refusal and the stop.
+    run.journal.pop();
+    run.resume();
+    assert_eq!((run.stop(), run.count("iteration.started")), (Some(("rejected_completions", 1)), 3));
+    run.verify();
 }
 
 #[test]
