@@ -1,5 +1,7 @@
 //! Labelled cases that are made up: loops of several kinds, and work that looks like a loop and is none.
 
+mod variants;
+
 use super::texts::{self, Dice, FRAMES, Project};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -10,7 +12,7 @@ const LOOP: usize = 8;
 /// All classes, each so many times, one JSON object a line.
 pub fn made(seed: u64, each: usize) -> String {
     let mut out = String::new();
-    for (number, (class, make)) in CLASSES.iter().enumerate() {
+    for (number, (class, make)) in CLASSES.iter().chain(variants::VARIANTS).enumerate() {
         for at in 0..each {
             let mut dice = Dice(seed << 32 ^ (number as u64) << 16 ^ at as u64);
             dice.roll(2);
@@ -324,9 +326,9 @@ mod tests {
     #[test]
     fn every_made_case_can_be_scored_and_a_seed_makes_the_same_again() {
         let text = made(7, 2);
-        assert_eq!(text.lines().count(), 2 * CLASSES.len());
+        assert_eq!(text.lines().count(), 2 * (CLASSES.len() + variants::VARIANTS.len()));
         let cases: Vec<Scored> = text.lines().map(|line| Scored::of(line).unwrap()).collect();
-        assert_eq!(cases.iter().filter(|case| case.stuck.is_some()).count(), 2 * 10);
+        assert_eq!(cases.iter().filter(|case| case.stuck.is_some()).count(), 2 * 14);
         assert_eq!(text, made(7, 2));
         assert_ne!(text, made(8, 2));
     }

@@ -320,11 +320,23 @@ pub fn framed(dice: &mut Dice, frame: usize, number: usize, text: &str) -> Strin
             10 + dice.roll(80)
         ),
         3 => format!("request {{id}}\n{text}usage: {{size}} in, {{size}} out ({{cost}})\n"),
-        _ => format!("╭─ {{time}} ─ {{temp}}\n{text}╰─ done, rss {{size}}\n"),
+        4 => format!("╭─ {{time}} ─ {{temp}}\n{text}╰─ done, rss {{size}}\n"),
+        5 => format!("── pass {number} ──\n{text}trace_id={{id}} span={{id}}\n"),
+        6 => format!("[{number}/100] {{time}}\n{text}CPU usage: {}%, object at {{id}}\n", dice.roll(100)),
+        7 => format!(
+            "({number} of 100) starting agent\n{text}total_cost_usd: {}.{:04}\n",
+            dice.roll(3),
+            dice.roll(10_000)
+        ),
+        _ => format!(
+            "Session ID: {{id}}\n{text}tokens: {} in / {} out, workdir {{temp}}\n",
+            dice.roll(90_000),
+            dice.roll(9_000)
+        ),
     }
 }
 
-pub const FRAMES: usize = 5;
+pub const FRAMES: usize = 9;
 
 /// Fills the fields of a text.
 pub fn filled(dice: &mut Dice, text: &str) -> String {
@@ -353,7 +365,7 @@ fn field(dice: &mut Dice, name: &str) -> Option<String> {
     let hex = b"0123456789abcdef";
     let (h, m, s) = (dice.roll(24), dice.roll(60), dice.roll(60));
     Some(match name {
-        "time" => match dice.roll(4) {
+        "time" => match dice.roll(8) {
             0 => format!(
                 "2026-0{}-{:02}T{h:02}:{m:02}:{s:02}.{:03}+02:00",
                 1 + dice.roll(9),
@@ -362,18 +374,37 @@ fn field(dice: &mut Dice, name: &str) -> Option<String> {
             ),
             1 => format!("{h:02}:{m:02}:{s:02}"),
             2 => format!("Nov {:2} {h:02}:{m:02}:{s:02}", 1 + dice.roll(30)),
+            3 => format!("Tue, {:02} Mar 2026 {h:02}:{m:02}:{s:02} GMT", 1 + dice.roll(28)),
+            4 => format!(
+                "{}/{}/2026, {}:{m:02}:{s:02} PM",
+                1 + dice.roll(12),
+                1 + dice.roll(28),
+                1 + dice.roll(12)
+            ),
+            5 => format!("{:02}.{:02}.2026 {h:02}:{m:02}", 1 + dice.roll(28), 1 + dice.roll(12)),
+            6 => format!("2026年{}月{}日 {h:02}:{m:02}:{s:02}", 1 + dice.roll(12), 1 + dice.roll(28)),
             _ => format!("{}", 1_760_000_000_000u64 + dice.roll(1_000_000_000) as u64),
         },
-        "took" => match dice.roll(4) {
+        "took" => match dice.roll(7) {
             0 => format!("{}.{:02}s", dice.roll(90), dice.roll(100)),
             1 => format!("{} ms", dice.roll(9000)),
             2 => format!("{}m{:02}s", dice.roll(9), dice.roll(60)),
+            3 => format!("{} seconds", dice.roll(90)),
+            4 => format!("PT{}M{}S", dice.roll(9), dice.roll(60)),
+            5 => format!("{}.{} minutes", dice.roll(20), dice.roll(10)),
             _ => format!("00:{m:02}:{s:02}"),
         },
-        "id" => match dice.roll(4) {
+        "id" => match dice.roll(8) {
             0 => dice.text(hex, 40),
             1 => dice.text(hex, 7),
             2 => format!("req_{}", dice.text(b"ABCDEFGHJKMNPQRSTVWXYZ0123456789", 24)),
+            3 => format!("0x7f{}", dice.text(hex, 10)),
+            4 => dice.text(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26),
+            5 => format!(
+                "toolu_01{}",
+                dice.text(b"abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ123456789", 22)
+            ),
+            6 => format!("sha256:{}", dice.text(hex, 64)),
             _ => {
                 let part = |dice: &mut Dice, n| dice.text(hex, n);
                 let (a, b, c, d, e) =
@@ -382,7 +413,12 @@ fn field(dice: &mut Dice, name: &str) -> Option<String> {
             }
         },
         "line" => (1 + dice.roll(900)).to_string(),
-        "temp" => format!("/var/folders/zz/T/build-{}", dice.text(hex, 10)),
+        "temp" => match dice.roll(4) {
+            0 => format!("/var/folders/zz/{}/T/build-{}", dice.text(hex, 12), dice.text(hex, 10)),
+            1 => format!("/tmp/tmp.{}", dice.text(b"abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ", 10)),
+            2 => format!("/tmp/go-build{}", 1_000_000 + dice.roll(9_000_000)),
+            _ => format!("/tmp/pytest-of-dev/pytest-{}", dice.roll(900)),
+        },
         "pid" => (300 + dice.roll(60_000)).to_string(),
         "size" => format!("{}.{} {}", dice.roll(900), dice.roll(10), dice.pick(&["kB", "MB", "KiB"])),
         "cost" => format!("${}.{:04}", dice.roll(3), dice.roll(10_000)),

@@ -36,9 +36,9 @@ const NEW_NAMED_SHARE: f64 = 0.02;
 const NEW_FACTS: f64 = 1.0;
 const NEW_FACTS_IN_FLOOD: f64 = 0.003;
 /// New words and new names together, each as a part of what is put down to paraphrase and to noise.
-const MOST_NEW: f64 = 1.25;
+const MOST_NEW: f64 = 1.15;
 /// With a larger share of new words, prose alone is never quiet.
-const MOST_NEW_WORDS: f64 = 0.6;
+const MOST_NEW_WORDS: f64 = 0.5;
 /// With a larger share of new triples around names an iteration is never quiet.
 const MOST_NAMED_SHARE: f64 = 0.2;
 /// Two iterations share their substance if so much of the shorter one is in the other one,
@@ -351,17 +351,10 @@ impl NoProgress {
             // The number of the iteration, or of the try at what fails.
             let counts_tries = match counts {
                 Counts::Work => false,
-                Counts::Frame => trail.ordinal.is_some(),
+                Counts::Frame => trail.ordinal.is_some() && now.says.words > 0,
                 _ => trail.ordinal.is_some() && fails,
             };
-            if counts_tries || *value == known.last {
-                continue;
-            }
-            if (known.low..=known.high).contains(value) {
-                // It moves, but not on.
-                if matches!(counts, Counts::Unknown | Counts::Frame) {
-                    moving.push(0);
-                }
+            if counts_tries || (known.low..=known.high).contains(value) {
                 continue;
             }
             // What stood still and now moves, and what goes in even steps, is no noise.
@@ -416,8 +409,8 @@ impl NoProgress {
 
     /// Whether two iterations share their substance.
     fn repeats(&self, now: &Sketch, then: &Sketch) -> bool {
-        let shingles = self.shared(now, then);
-        let facts = now.facts.shared(&then.facts);
+        let shingles = self.shared(&now.shingles, &then.shingles);
+        let facts = self.shared(&now.facts, &then.facts);
         let errors = now.errors.shared(&then.errors);
         let fail = |sketch: &Sketch| sketch.failed != Some(false);
         (shingles.of_smaller() >= SAME_TEXT || (shingles.here == 0 && shingles.there == 0))
@@ -433,14 +426,14 @@ impl NoProgress {
     }
 
     /// What two iterations share besides boilerplate.
-    fn shared(&self, now: &Sketch, then: &Sketch) -> Shared {
-        let level = now.shingles.level().max(then.shingles.level());
+    fn shared(&self, now: &Sample, then: &Sample) -> Shared {
+        let level = now.level().max(then.level());
         let mut shared = Shared { both: 0, here: 0, there: 0 };
-        for hash in now.shingles.at(level).filter(|hash| !self.is_boilerplate(*hash)) {
+        for hash in now.at(level).filter(|hash| !self.is_boilerplate(*hash)) {
             shared.here += 1;
-            shared.both += usize::from(then.shingles.contains(hash));
+            shared.both += usize::from(then.contains(hash));
         }
-        shared.there = then.shingles.at(level).filter(|hash| !self.is_boilerplate(*hash)).count();
+        shared.there = then.at(level).filter(|hash| !self.is_boilerplate(*hash)).count();
         shared
     }
 
@@ -539,7 +532,9 @@ impl NoProgress {
             self.eventful += 1;
             let sampled_apart = now.named.at(0).filter(|hash| !now.shingles.contains(*hash));
             let all = now.shingles.at(0).chain(sampled_apart);
-            all.for_each(|hash| *self.common.entry(hash).or_default() += 1);
+            all.chain(now.facts.at(0))
+                .chain(now.words.at(0))
+                .for_each(|hash| *self.common.entry(hash).or_default() += 1);
         }
         self.past.push_back(now.clone());
         self.count += 1;
