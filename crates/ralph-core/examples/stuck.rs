@@ -19,7 +19,7 @@ const FLOODS: &[(&str, Flood)] = &[
         let line = at / 80;
         out.extend(
             (at..at + CHUNK)
-                .map(|at| if at % 80 == 79 { b'\n' } else { b'a' + ((at / 80 ^ line ^ at) % 26) as u8 }),
+                .map(|at| if at % 80 == 79 { b'\n' } else { b'a' + (((at / 80) ^ line ^ at) % 26) as u8 }),
         );
     }),
     ("log lines, all different", |out, at| {

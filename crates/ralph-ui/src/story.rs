@@ -128,7 +128,7 @@ impl Story {
             Event::GateFinished(gate) => vec![self.gate(gate)],
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
-                vec![paint.dim(&format!("  suspicious: {}", words::stuck::suspected(e)))]
+                vec![paint.dim(&words::stuck::suspicion(e))]
             }
             Event::LoopDetected(e) => words::stuck::report(e, paint),
             Event::LoopReviewed {} => {

@@ -18,8 +18,13 @@ pub(crate) fn score(score: Option<f64>) -> String {
     score.filter(|score| *score > 0.0).map(|score| format!(", stuck {score:.2}")).unwrap_or_default()
 }
 
+/// `  suspicious: 93% like the output before (similarity)`, in one line.
+pub(crate) fn suspicion(found: &LoopSuspected) -> String {
+    fit(&format!("  suspicious: {}", suspected(found)), COLUMNS)
+}
+
 /// `93% like the output before (similarity)`
-pub(crate) fn suspected(suspected: &LoopSuspected) -> String {
+fn suspected(suspected: &LoopSuspected) -> String {
     format!("{} ({})", foreign(&suspected.evidence), clean(&suspected.detector))
 }
 
