@@ -112,6 +112,10 @@ impl Detectors {
         Self(DETECTORS.iter().filter_map(on).collect())
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn judge(&self, now: &Sketch) -> Vec<Found> {
         let found = |on: &On| Found { def: on.def, is_for: on.is_for, finding: on.detector.judge(now) };
         self.0.iter().map(found).collect()

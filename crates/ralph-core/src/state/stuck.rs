@@ -66,7 +66,8 @@ impl Stuck {
     /// What the detectors see of an iteration; nothing of one that is no evidence. One that failed belongs to the rules about
     /// failures, one that waits to those about idle agents.
     fn sketch(&self, finished: &IterationFinished, exited: &AgentExited) -> Option<Sketch> {
-        if finished.outcome.is_failure() || finished.waits_as().is_some() || finished.delay.is_some() {
+        let waits = finished.waits_as().is_some() || finished.delay.is_some();
+        if self.detectors.is_empty() || finished.outcome.is_failure() || waits {
             return None;
         }
         let mut sketch = (**exited.sketch.as_ref()?).clone();
@@ -93,7 +94,7 @@ impl Stuck {
     /// How stuck the run looks after an iteration. Nothing where nobody looks.
     pub fn score_after(&self, finished: &IterationFinished, exited: &AgentExited) -> Option<f64> {
         let (_, found) = self.judge(finished, exited)?;
-        (!found.is_empty()).then(|| score(&found))
+        Some(score(&found))
     }
 
     pub(super) fn finished(&mut self, finished: &IterationFinished, exited: Option<&AgentExited>) {
