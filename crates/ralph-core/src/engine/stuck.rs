@@ -17,7 +17,7 @@ impl Turn<'_> {
     /// Tells what was found, decides what to do about it, and stops if nothing has helped.
     pub(super) fn heed_stuck(&mut self) -> Flow {
         let open = self.state().stuck.open.clone();
-        for one in open.iter().filter(|one| !one.decides()) {
+        for one in open.iter().filter(|one| !one.decides() && !one.told) {
             self.emit(Event::LoopSuspected(LoopSuspected {
                 iteration: self.last_iteration(),
                 detector: one.detector.to_owned(),

@@ -48,6 +48,8 @@ pub struct Open {
     pub period: usize,
     pub iterations: usize,
     pub ratio: Option<f64>,
+    /// It is recorded as a suspicion.
+    pub told: bool,
 }
 
 /// What a report needs of an iteration.
@@ -128,7 +130,9 @@ impl Stuck {
     }
 
     pub(super) fn suspected(&mut self, suspected: &LoopSuspected) {
-        self.open.retain(|open| open.detector != suspected.detector);
+        // It still supports what is decided: a crash may come between.
+        let told = self.open.iter_mut().filter(|open| open.detector == suspected.detector);
+        told.for_each(|open| open.told = true);
     }
 
     pub(super) fn detected(&mut self, detected: &LoopDetected) {
@@ -167,7 +171,7 @@ impl Open {
     fn of(found: Found) -> Self {
         let (detector, is_for) = (found.def.key, found.is_for);
         let crate::detector::Finding { pattern, period, iterations, ratio, .. } = found.finding;
-        Self { detector, is_for, pattern, period, iterations, ratio }
+        Self { detector, is_for, pattern, period, iterations, ratio, told: false }
     }
 
     /// Whether something is done about it, and not only told.

@@ -340,6 +340,18 @@ fn hats_whose_circle_ends_by_itself_are_told_and_not_stopped() {
 }
 
 #[test]
+fn a_crash_between_a_suspicion_and_the_alarm_changes_neither() {
+    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
+    run.brings(0);
+    (0..3).for_each(|_| drop(run.says(ERROR)));
+    let suspected = run.journal.iter().rposition(|record| record.event.name() == "loop.suspected").unwrap();
+    let before = run.detected()[0].clone();
+    run.crash(suspected + 1);
+    assert_eq!(run.resume(), ["run.resumed", "loop.detected", "run.stopped"]);
+    assert_eq!((run.detected(), run.stop_reason()), (vec![&before], Some(("output_similarity", 1))));
+}
+
+#[test]
 fn a_hat_that_wants_to_know_gets_the_report_before_anything_else_is_done() {
     let hat = |id: &str, trigger: &str| HatPlan {
         default_publishes: Some("work.go".parse().unwrap()),
