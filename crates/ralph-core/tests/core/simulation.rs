@@ -13,7 +13,7 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         if let Err(why) = simulate(seed, &mut totals, false) {
             panic!("{why}");
         }
-        if totals.crashes >= 8_000 && totals.runs >= 500 {
+        if totals.crashes >= 16_000 && totals.runs >= 1_000 {
             break;
         }
     }
