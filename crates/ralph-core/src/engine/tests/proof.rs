@@ -146,6 +146,30 @@ fn a_claim_whose_gates_were_cut_short_is_still_open_after_a_resume() {
 }
 
 #[test]
+fn the_same_in_the_second_round_and_a_polite_stop_takes_nothing_back() {
+    let mut run = gated();
+    claim(&mut run);
+    let iteration = round(&run).iteration;
+    let ended = |round: u32, moved: &[&str]| {
+        let moved = moved.iter().map(|path| (*path).to_owned()).collect();
+        Report::GatesFinished(GatesFinished {
+            iteration,
+            round,
+            duration: secs(1),
+            tree: None,
+            moved,
+            unseen: None,
+        })
+    };
+    assert_eq!(run.send(ended(1, &["a.rs"])), ["gates.finished", "gates.started"]);
+    assert_eq!(round(&run).round, 2);
+    run.send(stop(StopHow::Kill));
+    run.send(stop(StopHow::AfterIteration));
+    assert_eq!(run.send(ended(2, &[])), ["gates.finished", "run.stopped"]);
+    assert_eq!(run.crash_and_resume(), ["run.resumed", "gates.started"]);
+}
+
+#[test]
 fn a_gate_without_a_result_has_not_passed_and_results_of_another_round_do_not_count() {
     let mut run = gated();
     claim(&mut run);
