@@ -303,7 +303,7 @@ impl Sketcher {
             let (now, later) = bytes.split_at(left.min(bytes.len()));
             let piece = at / PIECE;
             let stride = (piece / WHOLE_PIECES + 1).next_power_of_two();
-            if piece % stride == 0 {
+            if piece.is_multiple_of(stride) {
                 self.lines.push(now);
             } else {
                 self.lines.skip(now);
