@@ -16,11 +16,8 @@ type Flood = fn(&mut Vec<u8>, usize);
 
 const FLOODS: &[(&str, Flood)] = &[
     ("lines of 80 bytes", |out, at| {
-        let line = at / 80;
-        out.extend(
-            (at..at + CHUNK)
-                .map(|at| if at % 80 == 79 { b'\n' } else { b'a' + (((at / 80) ^ line ^ at) % 26) as u8 }),
-        );
+        let byte = |at: usize| if at % 80 == 79 { b'\n' } else { b'a' + (at % 26) as u8 };
+        out.extend((at..at + CHUNK).map(byte));
     }),
     ("log lines, all different", |out, at| {
         let mut number = at / 100;
@@ -99,10 +96,11 @@ fn sketch(what: &str, flood: Flood, megabytes: usize) {
 fn similarity(what: &str, megabytes: usize, left: fn(usize) -> String, right: fn(usize) -> String) {
     let text = |line: fn(usize) -> String| {
         let mut out = String::with_capacity(megabytes * MEGA + 100);
-        (0..).map(line).take_while(|_| true).find(|line| {
-            out.push_str(line);
-            out.len() >= megabytes * MEGA
-        });
+        let mut number = 0;
+        while out.len() < megabytes * MEGA {
+            out.push_str(&line(number));
+            number += 1;
+        }
         out
     };
     let (left, right) = (text(left), text(right));

@@ -351,7 +351,7 @@ impl NoProgress {
             // The number of the iteration, or of the try at what fails.
             let counts_tries = match counts {
                 Counts::Work => false,
-                Counts::Frame => trail.ordinal.is_some() && now.says.words > 0,
+                Counts::Frame | Counts::FrameParts => trail.ordinal.is_some() && now.says.words > 0,
                 _ => trail.ordinal.is_some() && fails,
             };
             if counts_tries || (known.low..=known.high).contains(value) {
@@ -360,7 +360,7 @@ impl NoProgress {
             // What stood still and now moves, and what goes in even steps, is no noise.
             let stood = known.seen > 1 && known.low == known.high;
             match counts {
-                Counts::Work | Counts::Parts => return true,
+                Counts::Work | Counts::Parts | Counts::FrameParts => return true,
                 _ if trail.even >= 2 || stood => return true,
                 _ if trail.erratic => {}
                 Counts::Size => sizes.push(trail.steps),
@@ -386,7 +386,7 @@ impl NoProgress {
         let quiet = now.tokens > 0 && novelty.is_quiet();
         let fresh = self.makes_fresh_changes(now);
         let count = |period: usize| {
-            let then = self.past.len().checked_sub(period).and_then(|at| self.past.get(at));
+            let then = self.past.iter().rev().filter(|past| !past.tells_outage()).nth(period - 1);
             let repeats = quiet && then.is_some_and(|then| self.repeats(now, then));
             let before = self.streaks.repeats.get(period - 1).copied().unwrap_or(0);
             match (repeats, fresh) {

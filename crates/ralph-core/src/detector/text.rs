@@ -425,11 +425,19 @@ fn is_uuid(chunk: &str) -> bool {
 /// Whether letters and digits are mixed as in hashes and ids, and not as in `utf8` or `sha256sum`.
 fn is_random(segment: &str) -> bool {
     let hex = segment.strip_prefix("0x").or_else(|| segment.strip_prefix("0X")).unwrap_or(segment);
-    if hex.len() >= 4 && hex.chars().all(|c| c.is_ascii_hexdigit()) {
+    if hex.len() >= 4 && hex.chars().all(|c| c.is_ascii_hexdigit()) && !is_code(segment) {
         return true;
     }
     let changes = changes(segment, |c| c.is_ascii_digit());
     changes >= 3 || (segment.chars().count() >= 16 && changes >= 1)
+}
+
+/// `E0308`: a capital and a few digits.
+fn is_code(segment: &str) -> bool {
+    let digits = segment.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    (segment.len() - digits.len()).eq(&1)
+        && digits.len() < LONG_NUMBER
+        && digits.bytes().all(|c| c.is_ascii_digit())
 }
 
 /// Whether the case of letters changes as in `XkQbTzRwLm`, and not as in a name of several words.
@@ -442,10 +450,10 @@ fn changes(segment: &str, of: impl Fn(char) -> bool) -> usize {
     segment.chars().zip(segment.chars().skip(1)).filter(|(a, b)| of(*a) != of(*b)).count()
 }
 
-/// Whether a program made up this name of a temporary file: `tmpk3jx`, `build42`.
+/// Whether a program made up this name of a temporary file: `tmpk3jx`, `build42`, `GugKVBvonP`.
 fn is_temp(segment: &str) -> bool {
     let made = |prefix: &str| segment.strip_prefix(prefix).is_some_and(|rest| rest.len() >= 4);
-    segment.contains(|c: char| c.is_ascii_digit()) || made("tmp")
+    segment.contains(|c: char| c.is_ascii_digit()) || made("tmp") || changes(segment, char::is_uppercase) >= 3
 }
 
 fn is_camel(segment: &str) -> bool {
@@ -499,6 +507,26 @@ mod tests {
             ("duration_ms=832861", "duration_ms=9"),
             ("run-20260130-123401-iter-2.log", "run-20260131-003401-iter-3.log"),
             ("\x1b[31mred\x1b[0m", "red"),
+            ("at Tue, 03 Mar 2026 04:05:06 GMT", "at Fri, 27 Nov 2026 14:00:59 GMT"),
+            ("on 3/13/2026, 4:05:06 PM", "on 11/2/2026, 11:15:59 AM"),
+            ("am 13.03.2026 04:05", "am 1.12.2026 14:15"),
+            ("2026年3月13日 完成", "2025年12月1日 完成"),
+            ("after 1m 20s", "after 45 seconds"),
+            ("after PT2M12S", "after 980 ms"),
+            ("id 01ARZ3NDEKTSV4RRFFQ69G5FAV", "id 01BX5ZZKBKACTAV9WEVGEMMVRZ"),
+            ("object at 0x12345678", "object at 0x7fc002c42b92"),
+            ("toolu_01A09q90qw90lq917835lq9", "toolu_01WcBcqKpzdpLVp3zfnAXtHJ"),
+            ("V1StGXR8_Z5jdHi6B-myT", "k3XyZ9aB_qQ7rT2uW-nOp"),
+            ("workdir /tmp/tmp.GugKVBvonP", "workdir /tmp/tmp.noqAtAaWwi"),
+            ("/tmp/go-build2025161/a.out", "/tmp/go-build99/a.out"),
+            ("/var/folders/3k/ab12/T/tmp9043be", "/var/folders/zz/99ff/T/tmp1a"),
+            (
+                "C:\\Users\\dev\\AppData\\Local\\Temp\\tmpfa9a",
+                "C:\\Users\\dev\\AppData\\Local\\Temp\\tmp01b2",
+            ),
+            ("320:func main() {", "7:func main() {"),
+            ("12→use std", "903→use std"),
+            ("Context: 45% used", "Context: 81% used"),
         ] {
             assert!(same(a, b), "{a}: {:?}\n{b}: {:?}", read(a), read(b));
         }
@@ -513,6 +541,10 @@ mod tests {
             ("src/auth.rs", "src/login.rs"),
             ("getUser", "getUsers"),
             ("alpha", "beta"),
+            ("2026-02-02-parser.md", "2026-02-02-lexer.md"),
+            ("/tmp/check_parser.py", "/tmp/check_lexer.py"),
+            ("E0308", "E0425"),
+            ("getURLForID", "getURLForName"),
         ] {
             assert!(!same(a, b), "{a} {b}");
         }
@@ -525,6 +557,9 @@ mod tests {
         assert_eq!(kinds("14 of 83 tests still failing"), "nwnwww");
         assert_eq!(kinds("completed: 3/31 steps, 45%"), "wnwn");
         assert_eq!(kinds("failed:3"), "wn");
+        assert_eq!(kinds("ETA 56 min, 54 chunks left"), "w#nww", "a comma parts");
+        assert_eq!(kinds("Benchmark: 1957 ns/op"), "wnf");
+        assert_eq!(kinds("two left"), "nw");
         assert_eq!(kinds("你好 parser"), "ww");
         assert_eq!(kinds("没有需要做的事情了。"), "wwwww");
         assert_eq!(kinds("2026年3月13日"), "#");

@@ -201,3 +201,118 @@ fn memory_is_bounded() {
     assert_eq!(detector.past.len(), MEMORY);
     assert!(detector.named.0.len() < 40 * MEMORY, "{}", detector.named.0.len());
 }
+
+#[test]
+fn a_frame_may_count_iterations_and_work_may_count_its_parts() {
+    let frames: [fn(usize) -> String; 4] = [
+        |n| format!("── pass {n} ──"),
+        |n| format!("[{n}/100] starting agent"),
+        |n| format!("=== {n} === 12:0{n}:00"),
+        |n| format!("Versuch {n}"),
+    ];
+    for frame in frames {
+        let outputs: Vec<String> = (1..6).map(|n| format!("{}\n{FAILURE}", frame(n))).collect();
+        assert_eq!(fired(&outputs), Some(2), "{}", frame(1));
+    }
+    let works: [fn(usize) -> String; 6] = [
+        |n| format!("Translated chapter {n}. All links verified."),
+        |n| format!("Processed page {n}/60"),
+        |n| format!("epoch {}/60 - still running", n + 6),
+        |n| format!("[{}] {n}/40", "#".repeat(n)),
+        |n| format!("the build: {}%", [10, 10, 11, 16, 17, 20, 25, 31][n - 1]),
+        |n| format!("{} left to do", ["eight", "seven", "six", "five", "four", "three", "two", "one"][n - 1]),
+    ];
+    for work in works {
+        assert_eq!(fired(&(1..9).map(work).collect::<Vec<_>>()), None, "{}", work(1));
+    }
+}
+
+#[test]
+fn lists_show_progress_in_any_notation() {
+    const ITEMS: [&str; 6] =
+        ["the login", "the search", "the menu", "the report", "the export", "the import"];
+    let forms = [
+        ("| # | ✓ |", "| # | |"),
+        ("~~#~~", "#"),
+        ("(x) #", "( ) #"),
+        ("[DONE] #", "[TODO] #"),
+        ("🟢 #", "🔴 #"),
+    ];
+    for (done, open) in forms {
+        let list = |n: usize| {
+            let line = |(at, item): (usize, &&str)| {
+                format!("{}\n", if at < n { done } else { open }.replace('#', item))
+            };
+            ITEMS.iter().enumerate().map(line).collect::<String>()
+        };
+        assert_eq!(fired(&(0..7).map(list).collect::<Vec<_>>()), None, "{done}");
+        let stuck = vec![list(2); 4];
+        assert_eq!(fired(&stuck), Some(2), "{done}");
+    }
+    let window =
+        |n: usize| (n..n + 6).map(|at| format!("* case_{at}_fast: still broken\n")).collect::<String>();
+    assert_eq!(fired(&(0..8).map(window).collect::<Vec<_>>()), None, "always six, but others");
+    let phase = |phase: &&str| format!("$ jobs show\nphase: {phase}\n");
+    assert_eq!(
+        fired(&["queued", "packing", "signing", "copying", "over"].iter().map(phase).collect::<Vec<_>>()),
+        None
+    );
+}
+
+#[test]
+fn one_new_name_behind_long_rules_is_something_new() {
+    let rules: String =
+        (0..40).map(|n| format!("rule {n}: read docs/rule_{n}.md before src/part_{n}.rs\n")).collect();
+    let names = ["alpha", "bravo", "carol", "delta", "eagle", "frank"];
+    let outputs: Vec<String> =
+        names.iter().map(|name| format!("{rules}Changed `run_{name}` in src/{name}.rs.\n")).collect();
+    assert_eq!(fired(&outputs), None);
+}
+
+#[test]
+fn the_same_small_error_is_a_loop_whatever_is_said_around_it() {
+    let said = [
+        "Maybe it is the cache, so I clear it.",
+        "Now with a smaller change to the order of things.",
+        "Deep breath, from the top.",
+        "A clean build may behave better.",
+    ];
+    for error in ["Exit code 134", "Segmentation fault (core dumped)"] {
+        let outputs: Vec<String> = said.iter().map(|said| format!("{said}\n{error}\n")).collect();
+        assert_eq!(fired(&outputs), Some(2), "{error}");
+    }
+    let good = [("login", "No errors."), ("search", "Nothing failed."), ("menu", "0 errors")];
+    let good = good.map(|(page, good)| format!("Converted the {page} page in one go.\n{good}\n"));
+    assert_eq!(fired(&good), None);
+}
+
+#[test]
+fn an_outage_is_neither_a_loop_nor_the_end_of_one() {
+    let down = || sketch("API Error: 529 {\"type\":\"overloaded_error\"}\n");
+    assert_eq!(first((0..9).map(|_| down())), None);
+    let mut detector = NoProgress::default();
+    let mut see = |sketch: &Sketch| detector.observe(sketch);
+    see(&sketch(FAILURE));
+    see(&sketch(FAILURE));
+    assert_eq!((see(&down()).outages, see(&down()).outages), (1, 2));
+    let found = see(&sketch(FAILURE));
+    assert!(found.alarm && found.outages == 0, "{found:?}");
+}
+
+#[test]
+fn another_edit_with_the_same_passing_check_is_progress_and_noise_in_arguments_is_not() {
+    let iteration = |edit: &str, n: usize, failed: bool| {
+        let mut sketch = sketch("One more of them is converted.\nall good\n");
+        sketch.calls.known = true;
+        sketch.calls.count = 2;
+        let edit = crate::detector::sketch::mark(edit);
+        sketch.calls.what = vec![edit, 7];
+        sketch.calls.what.sort_unstable();
+        sketch.calls.changes = vec![edit];
+        Sketch { state: Some(n.to_string()), failed: Some(failed), ..sketch }
+    };
+    assert_eq!(first((0..9).map(|n| iteration(&n.to_string(), n, false))), None);
+    assert_eq!(first((0..9).map(|n| iteration(&n.to_string(), n, true))), Some(2));
+    // The second one has noise in its arguments.
+    assert_eq!(first((0..9).map(|n| iteration(if n == 1 { "odd" } else { "same" }, n, false))), Some(3));
+}

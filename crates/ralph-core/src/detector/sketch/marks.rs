@@ -88,6 +88,9 @@ pub enum Counts {
     /// Unknown, on a line that frames the output or says nothing of the work: it may count iterations.
     #[serde(rename = "f")]
     Frame,
+    /// Parts of a whole on such a line.
+    #[serde(rename = "q")]
+    FrameParts,
     #[serde(rename = "u")]
     Unknown,
 }

@@ -113,3 +113,57 @@ fn nothing_to_do_and_waiting_are_heard() {
     assert_eq!((busy.idle, busy.waiting), (0, 0));
     assert!(sketch(&[b"Still waiting for the build.\n"]).says.waiting > 0);
 }
+
+#[test]
+fn no_text_is_too_strange_to_be_read() {
+    const CHARS: &[char] = &[
+        'a',
+        'Z',
+        '7',
+        ' ',
+        '，',
+        '。',
+        '完',
+        '✅',
+        '…',
+        '\u{301}',
+        '\u{1f534}',
+        ':',
+        '/',
+        '_',
+        '-',
+        '(',
+        '[',
+        '%',
+        '\t',
+        '\r',
+        '\u{0}',
+        'ß',
+        'İ',
+    ];
+    let mut state = 7u64;
+    for _ in 0..20_000 {
+        let line: String = (0..12)
+            .map(|at| {
+                state = Hasher::new().number(state ^ at).finish();
+                CHARS[state as usize % CHARS.len()]
+            })
+            .collect();
+        sketch(&[line.as_bytes(), b" failed: 3\n", line.as_bytes()]);
+    }
+}
+
+#[test]
+fn a_flood_is_read_ever_more_thinly_and_its_lines_are_counted() {
+    let block: String = (0..PIECE / 16).map(|n| format!("line {n:>10}\n")).collect();
+    assert_eq!(block.len() as u64, PIECE);
+    let mut sketcher = Sketcher::new();
+    let blocks = 8 * WHOLE_PIECES;
+    (0..blocks).for_each(|_| sketcher.push(block.as_bytes()));
+    let one = sketcher.finish();
+    assert_eq!(one.lines.as_ref().unwrap().total(), blocks * PIECE / 16);
+    let mut sketcher = Sketcher::new();
+    let all = block.repeat(blocks as usize);
+    all.as_bytes().chunks(100_003).for_each(|chunk| sketcher.push(chunk));
+    assert_eq!(sketcher.finish(), one, "however it was cut");
+}
