@@ -5,7 +5,7 @@
 //! period p if it also shares its substance with the one p iterations back. p + 1 repeats in a row are the third time around
 //! the circle, and that is an alarm. Saying that there is nothing to do, and saying nothing at all, are counted apart.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,11 @@ pub(super) const DEF: DetectorDef = DetectorDef {
 
 /// Iterations that are remembered.
 const MEMORY: usize = 128;
+/// Things whose values or numbers of times are kept, before those are dropped that no remembered iteration speaks of. More than
+/// the remembered ones can have.
+const MOST_KEPT: usize = 1 << 17;
+/// Values of one mark.
+const MOST_VALUES: usize = 256;
 /// What is new is judged at the coarsest sample of so many iterations.
 const RECENT: usize = 8;
 /// New words and new word triples in an iteration that still is quiet: two or three sentences.
@@ -523,6 +528,7 @@ impl NoProgress {
             let known = self.marks.entry(key).or_default();
             if !known.contains(&value) {
                 known.push(value);
+                known.drain(..known.len().saturating_sub(MOST_VALUES));
             }
         }
         for (key, value, _) in &now.numbers {
@@ -538,6 +544,22 @@ impl NoProgress {
         }
         self.past.push_back(now.clone());
         self.count += 1;
+        self.stay_small();
+    }
+
+    /// Of a run without end, only what the remembered iterations speak of is kept.
+    fn stay_small(&mut self) {
+        if self.marks.len().max(self.numbers.len()).max(self.common.len()) <= MOST_KEPT {
+            return;
+        }
+        let past = &self.past;
+        let keys = |of: fn(&Sketch) -> Vec<u32>| -> HashSet<u32> { past.iter().flat_map(of).collect() };
+        let marks = keys(|sketch| sketch.standing().map(|(key, _)| key).collect());
+        let numbers = keys(|sketch| sketch.numbers.iter().map(|(key, ..)| *key).collect());
+        let common = keys(|sketch| sketch.shingles.at(0).chain(sketch.named.at(0)).collect());
+        self.marks.retain(|key, _| marks.contains(key));
+        self.numbers.retain(|key, _| numbers.contains(key));
+        self.common.retain(|hash, _| common.contains(hash));
     }
 }
 

@@ -3,6 +3,7 @@
 //! The runtime reads the output once, while it streams, and puts the sketch into `agent.exited`. The detectors see nothing
 //! else, so a resumed run has the same evidence as one that was never interrupted.
 
+mod calls;
 mod marks;
 mod wording;
 
@@ -15,9 +16,10 @@ use super::Ignore;
 use super::hash::{self, Hasher, short};
 use super::lexicon::Sense;
 use super::lines::{LineReader, Lines};
-use super::sample::{Sample, Sampler, decode, encode};
+use super::sample::{Sample, Sampler};
 use super::signature::SignatureReader;
 use super::text::{self, Kind, Token};
+pub use calls::{Calls, ToolUse};
 pub(super) use marks::AMBIGUOUS;
 pub use marks::Counts;
 use marks::{Marks, Numbers};
@@ -124,24 +126,6 @@ pub struct Says {
     pub outage: u32,
 }
 
-/// Tool calls, where the agent's stream names them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Calls {
-    /// Whether the stream names tools at all.
-    pub known: bool,
-    pub count: u32,
-    pub failed: u32,
-    /// Calls that are meant to change something.
-    pub changing: u32,
-    /// Name and arguments of the first ones, sorted.
-    #[serde(with = "hashes", skip_serializing_if = "Vec::is_empty")]
-    pub what: Vec<u32>,
-    /// Those of them that were meant to change something and did not fail.
-    #[serde(with = "hashes", skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<u32>,
-}
-
 /// The most words of an iteration that only tells of an outage, and how many of them must be about it.
 const OUTAGE_WORDS: u32 = 60;
 const OUTAGE_SHARE: u32 = 4;
@@ -167,72 +151,12 @@ impl Sketch {
     }
 }
 
-impl Calls {
-    fn is_empty(&self) -> bool {
-        !self.known
-    }
-
-    /// Whether the same was called apart from what changed something.
-    pub(super) fn same_checks(&self, other: &Calls) -> bool {
-        let checks = |calls: &Calls| -> Vec<u32> {
-            calls.what.iter().copied().filter(|call| !calls.changes.contains(call)).collect()
-        };
-        let checks_here = checks(self);
-        !checks_here.is_empty() && checks_here == checks(other)
-    }
-
-    /// How many calls two iterations have in common, of the larger number.
-    pub(super) fn alike(&self, other: &Calls) -> f64 {
-        let (mut a, mut b) = (self.what.iter().peekable(), other.what.iter().peekable());
-        let mut both = 0;
-        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
-            match x.cmp(y) {
-                std::cmp::Ordering::Less => drop(a.next()),
-                std::cmp::Ordering::Greater => drop(b.next()),
-                std::cmp::Ordering::Equal => {
-                    both += 1;
-                    a.next();
-                    b.next();
-                }
-            }
-        }
-        super::sample::share(both, self.what.len().max(other.what.len()))
-    }
-}
-
-mod hashes {
-    use super::{decode, encode};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(hashes: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
-        encode(hashes).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        decode(&text).ok_or_else(|| serde::de::Error::custom("not hashes"))
-    }
-}
-
 /// Whether these tokens go on as in `3 of 12`.
 fn is_of(behind: &[Token]) -> bool {
     matches!(behind, [of, total, ..] if of.hash == *OF && total.kind == Kind::Number)
 }
 
 static OF: LazyLock<u64> = LazyLock::new(|| hash::of("of"));
-
-/// What an agent did with a tool, as far as its stream tells.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ToolUse<'a> {
-    /// `shell`, `write`, `edit`, `read`, `search` or `other`.
-    pub kind: &'a str,
-    pub name: &'a str,
-    pub command: Option<&'a str>,
-    pub path: Option<&'a str>,
-    pub ok: Option<bool>,
-    pub exit_code: Option<i64>,
-    pub output: &'a str,
-}
 
 /// Reads what an iteration prints and does.
 #[derive(Debug)]

@@ -316,3 +316,16 @@ fn another_edit_with_the_same_passing_check_is_progress_and_noise_in_arguments_i
     // The second one has noise in its arguments.
     assert_eq!(first((0..9).map(|n| iteration(if n == 1 { "odd" } else { "same" }, n, false))), Some(3));
 }
+
+#[test]
+fn a_run_without_end_needs_no_more_memory() {
+    let mut detector = NoProgress::default();
+    for n in 0..800u32 {
+        let lines = (0..60).map(|i| format!("- [x] item_{n}_{i} took {i} steps of stage_{n}\n"));
+        detector.observe(&sketch(&lines.collect::<String>()));
+    }
+    let sizes = [detector.marks.len(), detector.numbers.len(), detector.common.len(), detector.facts.0.len()];
+    assert!(sizes.iter().all(|size| *size <= MOST_KEPT + 1000), "{sizes:?}");
+    assert!(detector.marks.values().all(|values| values.len() <= MOST_VALUES));
+    assert_eq!(detector.past.len(), MEMORY);
+}
