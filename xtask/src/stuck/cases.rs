@@ -189,7 +189,7 @@ impl Case {
 
     fn countdown(&mut self, dice: &mut Dice) {
         let (error, form, total) = (texts::error(dice, &self.project), dice.roll(6), 40 + dice.roll(60));
-        let mut left = 12 + dice.roll(20);
+        let mut left = 20 + dice.roll(12);
         for n in 0..9 {
             let good = total - left.min(total);
             let line = match form {

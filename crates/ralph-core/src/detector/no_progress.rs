@@ -316,7 +316,7 @@ impl NoProgress {
         let (facts, all_facts) = self.unseen(now, &self.facts, |sketch| &sketch.facts);
         Novelty {
             progress: self.tells_progress(now),
-            prose: !now.calls.known && !now.fails(),
+            prose: now.calls.count == 0 && !now.fails(),
             words,
             all_words,
             shingles,
@@ -368,6 +368,7 @@ impl NoProgress {
                 Counts::Work | Counts::Parts | Counts::FrameParts => return true,
                 _ if trail.even >= 2 || stood => return true,
                 _ if trail.erratic => {}
+                Counts::Share => return true,
                 Counts::Size => sizes.push(trail.steps),
                 Counts::Unknown | Counts::Frame => moving.push(trail.steps),
             }
@@ -449,6 +450,7 @@ impl NoProgress {
         // No tool, no change and hardly a word: whatever the words are, nothing is done.
         let unchanged_by = |then: &Sketch| now.state.is_some() && now.state == then.state;
         let inert = now.calls.known && now.calls.count == 0 && (1..SHORT / 2).contains(&says.words);
+        let inert = inert && novelty.all_facts <= NEW_FACTS;
         let stands = self.past.back().is_some_and(unchanged_by) || novelty.words <= FEW_WORDS;
         let idle = idle || (inert && stands);
         // The first of them may sum up what was done before.

@@ -360,6 +360,7 @@ impl Sketcher {
             let size = tokens.get(at + 1).is_some_and(|token| token.sense.is(Sense::SIZE));
             let counts = match (progress, of) {
                 (true, _) if !size => Counts::Work,
+                _ if token.percent => Counts::Share,
                 (_, true) if drawn || neutral => Counts::FrameParts,
                 _ if (drawn || neutral) && !size => Counts::Frame,
                 (false, true) => Counts::Parts,

@@ -28,6 +28,7 @@ pub(super) struct Token {
     pub(super) value: f64,
     /// Of `3/12` the 12.
     pub(super) of: Option<f64>,
+    pub(super) percent: bool,
     pub(super) letters: usize,
     /// A comma or the like stands before it, so it does not belong to the token before.
     pub(super) apart: bool,
@@ -35,7 +36,16 @@ pub(super) struct Token {
 
 impl Token {
     fn new(kind: Kind, hash: u64) -> Self {
-        Self { kind, hash, sense: Sense::default(), value: 0.0, of: None, letters: 0, apart: false }
+        Self {
+            kind,
+            hash,
+            sense: Sense::default(),
+            value: 0.0,
+            of: None,
+            percent: false,
+            letters: 0,
+            apart: false,
+        }
     }
 
     fn mask() -> Self {
@@ -380,7 +390,7 @@ fn numeric(chunk: &str) -> Option<Token> {
         return Some(if long { Token::mask() } else { Token::number(value, None) });
     }
     if let Some(value) = plain.strip_suffix('%').and_then(|n| n.parse().ok()) {
-        return Some(Token::number(value, None));
+        return Some(Token { percent: true, ..Token::number(value, None) });
     }
     if let Some((n, m)) = plain.split_once('/')
         && let (Ok(n), Ok(m)) = (n.parse::<f64>(), m.parse::<f64>())

@@ -91,6 +91,9 @@ pub enum Counts {
     /// Parts of a whole on such a line.
     #[serde(rename = "q")]
     FrameParts,
+    /// A percentage.
+    #[serde(rename = "c")]
+    Share,
     #[serde(rename = "u")]
     Unknown,
 }
