@@ -203,7 +203,10 @@ impl RunState {
             }
             Event::GuidanceAdded(guidance) => {
                 self.guidance.push(guidance.text.clone());
-                self.stuck.start_over();
+                // A run that has stopped starts over when it goes on.
+                if self.phase != Phase::Stopped {
+                    self.stuck.start_over();
+                }
             }
             Event::UsageUpdated(update) => self.apply_usage(update),
             Event::IterationStarted(started) => self.apply_started(started, at),

@@ -58,7 +58,7 @@ fn stuck_lines(stuck: &Stuck, paint: Paint) -> Vec<String> {
     }
     let mut lines = vec![String::new(), format!("stuck {:.2} after the last iteration", stuck.score)];
     if let Some(last) = &stuck.last {
-        let report = words::stuck::report(last, paint).into_iter().map(|line| format!("  {line}"));
+        let report = words::stuck::evidence(last, paint).into_iter().map(|line| format!("  {line}"));
         lines.extend(report);
     }
     lines

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use ralph_core::detector::{Case, Detector, DetectorDef, Prediction};
+use ralph_core::detector::{Case, Detector, DetectorDef, Ignore, Prediction};
 use ralph_core::event::Event;
 use ralph_core::plan::{AgentPlan, Plan, StuckPlan, Task, Use};
 use ralph_core::state::{Rehearsal, Rehearsed};
@@ -32,6 +32,13 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
     each_record(&run, &mut |record| {
         if let Event::RunStarted(started) = &record.event {
             let settings = settings(&started.plan, &args.sets)?;
+            if settings.ignore != started.plan.stuck.ignore {
+                return Err(CliError::Usage(
+                    "`loop_detection.ignore` can not be tried on a recorded run: it works while the output is read, and \
+                     only a sketch of that is kept"
+                        .to_owned(),
+                ));
+            }
             rehearsal = Some(Rehearsal::new(&settings));
             plan = Some(settings);
         }
@@ -58,13 +65,6 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
 /// How the run is looked at: as it was, but for what the command line says. Who is switched off is asked all the same.
 fn settings(plan: &Plan, sets: &[String]) -> Result<StuckPlan, CliError> {
     let mut settings = config::change_plan(plan, sets, &Flags::default(), false)?.stuck;
-    if settings.ignore != plan.stuck.ignore {
-        return Err(CliError::Usage(
-            "`loop_detection.ignore` can not be tried on a recorded run: it works while the output is read, and only a \
-             sketch of that is kept"
-                .to_owned(),
-        ));
-    }
     settings.enabled = true;
     for one in [&mut settings.similarity, &mut settings.signature] {
         if *one == Use::Off {
@@ -84,6 +84,7 @@ fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
         .ok_or_else(|| CliError::Usage(format!("there is no detector called `{key}`")))?;
     let nothing = Plan::new("cases", ".", Task::Text(String::new()), AgentPlan::command("none"));
     let plan = settings(&nothing, &args.sets)?;
+    let ignore = Ignore::new(&plan.ignore);
     let mut out = BufWriter::new(io::stdout());
     // One case at a time: a file of them may be larger than memory.
     for (number, line) in BufReader::new(file).lines().enumerate() {
@@ -93,7 +94,7 @@ fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
         }
         let case: Case = serde_json::from_str(&line)
             .map_err(|error| CliError::Usage(format!("{name}, line {}: not a case: {error}", number + 1)))?;
-        let alarm = first_alarm(&case, (def.build)(&plan));
+        let alarm = first_alarm(&case, (def.build)(&plan), &ignore);
         let text = match args.predictions {
             true => {
                 let fired_at = alarm.map(|(at, _)| at);
@@ -115,8 +116,8 @@ fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
 }
 
 /// The index of the iteration after which the detector says "stuck", and why.
-fn first_alarm(case: &Case, mut detector: Box<dyn Detector>) -> Option<(usize, String)> {
-    case.iterations.iter().map(|iteration| iteration.sketch()).enumerate().find_map(|(at, sketch)| {
+fn first_alarm(case: &Case, mut detector: Box<dyn Detector>, ignore: &Ignore) -> Option<(usize, String)> {
+    case.iterations.iter().map(|iteration| iteration.sketch(ignore)).enumerate().find_map(|(at, sketch)| {
         let finding = detector.judge(&sketch);
         detector.learn(&sketch);
         finding.alarm.then_some((at, finding.pattern))

@@ -32,7 +32,8 @@ pub fn emit(args: EmitArgs) -> Result<u8, CliError> {
         (Some(rejected), _) => Err(CliError::Failed(refusal(rejected))),
         (None, true) => Err(CliError::Failed("this run has no hats, so nobody hears of it".to_owned())),
         (None, false) => {
-            crate::io::print(&format!("{} is published when this iteration ends well", args.topic))?;
+            // One word: what an agent prints is looked at for circles, and this is not its own.
+            crate::io::print("ok")?;
             Ok(0)
         }
     }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use ralph_core::event::{Event, LoopAnswer};
 use ralph_core::record::Record;
 use ralph_core::state::Phase;
 use ralph_core::view::View;
@@ -63,6 +64,12 @@ pub struct RunScreen {
 impl RunScreen {
     pub fn send(&self, record: &Record) {
         self.thread.send(record.clone());
+        if let (Event::LoopDetected(detected), None) = (&record.event, &self.keys)
+            && detected.action == LoopAnswer::Ask
+        {
+            // Where nobody looks at the screen: what is written here is what gets mailed or logged.
+            eprintln!("note: the run goes in circles and waits for you; see `ralph status`");
+        }
         if let Some(keys) = &self.keys {
             keys.record(record);
         }

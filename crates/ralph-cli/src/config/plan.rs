@@ -172,12 +172,13 @@ pub fn change_plan(
     trees.extend(flags.read(&mut map));
     let mut root = Node::from_json(&settings_of(plan), span);
     drop_unset(&mut root);
+    let sets = |tree: &Node, key: &str| tree.find(&format!("event_loop.{key}")).is_some();
+    if trees.iter().any(|tree| SIMILARITY.iter().any(|key| sets(tree, key))) {
+        layers::take_at(&mut root, "loop_detection.similarity");
+    }
     for mut tree in trees {
         found.extend(check_layer(&map, &mut tree));
         found.extend(fixed(&map, &tree));
-        if SIMILARITY.iter().any(|key| tree.find(&format!("event_loop.{key}")).is_some()) {
-            layers::take_at(&mut root, "loop_detection.similarity");
-        }
         layers::overlay(&mut root, tree);
     }
     if let Some(error) = ConfigError::from_all(found) {

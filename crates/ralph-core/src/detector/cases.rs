@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Ignore;
 use super::sketch::{Sketch, Sketcher, mark};
 
 #[derive(Debug, Clone, Deserialize)]
@@ -43,8 +44,9 @@ pub struct Prediction {
 }
 
 impl CaseIteration {
-    pub fn sketch(&self) -> Sketch {
-        let mut sketcher = Sketcher::new();
+    /// What the detectors see of it, without what is to be ignored.
+    pub fn sketch(&self, ignore: &Ignore) -> Sketch {
+        let mut sketcher = Sketcher::ignoring(ignore.clone());
         sketcher.push(self.output.as_bytes());
         for tool in self.tools.iter().flatten() {
             sketcher.add_call(mark(&format!("{} {}", tool.name, tool.args)), tool.error, tool.changing);

@@ -1,6 +1,8 @@
 //! What the user knows to be noise is taken out of an output before it is looked at.
 
-use regex::bytes::{NoExpand, Regex};
+use regex::{NoExpand, Regex};
+
+use super::text;
 
 /// A longer line is looked at in parts.
 const MAX_LINE: usize = 4096;
@@ -14,9 +16,10 @@ pub struct Ignore {
 }
 
 impl Ignore {
-    /// A rule that is no regular expression is an error of the definition and was reported there.
+    /// The rules of a definition, like its other ones in any letter case. One that does not compile was reported there.
     pub fn new(rules: &[String]) -> Self {
-        Self { rules: rules.iter().filter_map(|rule| Regex::new(rule).ok()).collect(), partial: Vec::new() }
+        let rules = rules.iter().filter_map(|rule| crate::marker::pattern(rule).ok());
+        Self { rules: rules.collect(), partial: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -27,28 +30,36 @@ impl Ignore {
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Vec<u8> {
         let mut kept = Vec::with_capacity(bytes.len());
         while !bytes.is_empty() {
-            let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+            let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
             let take = end.min(MAX_LINE - self.partial.len());
             self.partial.extend_from_slice(&bytes[..take]);
             bytes = &bytes[take..];
-            if self.partial.ends_with(b"\n") || self.partial.len() == MAX_LINE {
+            if bytes.first() == Some(&b'\n') {
+                bytes = &bytes[1..];
+                let line = self.end_line();
+                if !line.is_empty() {
+                    kept.extend_from_slice(&line);
+                    kept.push(b'\n');
+                }
+            } else if self.partial.len() == MAX_LINE {
                 kept.append(&mut self.end_line());
             }
         }
         kept
     }
 
-    /// What is left of a line that has not ended.
+    /// What is left of the line that has begun. A line of nothing but noise is no line.
     pub(super) fn end_line(&mut self) -> Vec<u8> {
-        let mut line = std::mem::take(&mut self.partial);
+        let bytes = std::mem::take(&mut self.partial);
+        // As a person sees it: without colours, and without the end that `$` stands for.
+        let line = text::clean(&bytes);
+        let mut line = line.trim_end_matches('\r').to_owned();
         for rule in &self.rules {
             if rule.is_match(&line) {
-                let cut = rule.replace_all(&line, NoExpand(b""));
-                // A line of nothing but noise is no line.
-                line = if cut.trim_ascii().is_empty() { Vec::new() } else { cut.into_owned() };
+                line = rule.replace_all(&line, NoExpand("")).into_owned();
             }
         }
-        line
+        if line.trim().is_empty() { Vec::new() } else { line.into_bytes() }
     }
 }
 
@@ -68,7 +79,13 @@ mod tests {
     fn what_matches_is_taken_out_and_a_line_of_noise_is_gone() {
         let text = ["build 17 of ", "today\nready\nseed=", "99\nend"];
         assert_eq!(kept(&["seed=\\d+", "\\d+"], &text), "build  of today\nready\nend");
-        assert_eq!(kept(&["^ready"], &text), "build 17 of today\nseed=99\nend");
+        assert_eq!(kept(&["^READY"], &text), "build 17 of today\nseed=99\nend");
+    }
+
+    #[test]
+    fn a_rule_sees_a_line_from_its_beginning_to_its_end_without_colours() {
+        let text = ["\u{1b}[32mSeed: 4\u{1b}[0m\r\nkept\n"];
+        assert_eq!(kept(&["^seed: .*$"], &text), "kept\n");
     }
 
     #[test]

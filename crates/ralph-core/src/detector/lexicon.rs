@@ -165,8 +165,8 @@ const WORDS: &[(Sense, &str)] = &[
          fixing yet next continuing hinzugefügt behoben añadido corregido 添加 修复",
     ),
     (Sense::OUTAGE, "overloaded overloaded_error throttled throttling ratelimit rate_limit rate_limit_error"),
-    (Sense::LIMITED, "rate usage quota too many session weekly api credit"),
-    (Sense::LIMIT, "limit limits limited requests exceeded exhausted"),
+    (Sense::LIMITED, "rate usage quota"),
+    (Sense::LIMIT, "limit limits limited exceeded exhausted"),
 ];
 
 const STEMS: &[(Sense, &[&str])] = &[

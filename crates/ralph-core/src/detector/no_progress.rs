@@ -94,6 +94,8 @@ pub struct Finding {
     /// What it looks like, once there is anything.
     pub pattern: Option<Pattern>,
     pub alarm: bool,
+    /// How many of the last iterations it is about, this one included.
+    pub iterations: usize,
     /// Iterations in a row that only tell that a service is overloaded or refuses more: a reason to wait, not to stop.
     pub outages: u32,
     pub novelty: Novelty,
@@ -170,6 +172,8 @@ pub struct NoProgress {
 struct Streaks {
     /// Repeats for each period, from 1.
     repeats: Vec<u32>,
+    /// Those before counting began anew, as long as they go on: for what is said, not for what is decided.
+    before: Vec<u32>,
     nothing: u32,
     empty: u32,
     outages: u32,
@@ -300,7 +304,12 @@ impl NoProgress {
         }
         let repeats = self.count_repeats(now, novelty);
         let (nothing, empty) = self.count_nothings(now, novelty);
-        let streaks = Streaks { repeats, nothing, empty, outages: 0 };
+        let goes_on = |(at, repeats): (usize, &u32)| match repeats {
+            0 => 0,
+            _ => self.streaks.before.get(at).copied().unwrap_or(0),
+        };
+        let before = repeats.iter().enumerate().map(goes_on).collect();
+        let streaks = Streaks { repeats, before, nothing, empty, outages: 0 };
         (Finding { novelty, ..self.finding(now, &streaks) }, streaks)
     }
 
@@ -479,32 +488,35 @@ impl NoProgress {
         let slower = if waits || works_unseen { 2 } else { 1 };
         let patience = self.settings.patience;
         let mut best = Finding::default();
-        let mut consider = |seen: u32, needed: u32, pattern: Pattern| {
+        let mut consider = |seen: u32, needed: u32, period: usize, pattern: Pattern| {
             let score = (f64::from(seen) / f64::from(needed)).min(1.0);
             if seen > 0 && score > best.score {
-                best = Finding { score, pattern: Some(pattern), alarm: seen >= needed, ..Finding::default() };
+                let (alarm, iterations) = (seen >= needed, seen as usize + period);
+                best = Finding { score, pattern: Some(pattern), alarm, iterations, ..Finding::default() };
             }
         };
-        for (period, seen) in (1..).zip(streaks.repeats.iter().copied()) {
+        for ((period, seen), before) in (1..).zip(streaks.repeats.iter().copied()).zip(&streaks.before) {
             let needed = (period as u32 + 1 + patience) * slower;
-            let times = seen / period as u32 + 1;
+            let times = (seen + before).div_ceil(period as u32) + 1;
             let same_error = now.failed == Some(true) && now.error.is_some();
             let pattern = if same_error {
                 Pattern::SameError { period, times }
             } else {
                 Pattern::Repeats { period, times }
             };
-            consider(seen, needed, pattern);
+            consider(seen, needed, period, pattern);
         }
         // One of them is nothing to talk about.
         consider(
             streaks.nothing.saturating_sub(1),
             NOTHINGS - 1 + patience,
+            1,
             Pattern::NothingToDo { times: streaks.nothing },
         );
         consider(
             streaks.empty.saturating_sub(1),
             NOTHINGS - 1 + patience,
+            1,
             Pattern::Empty { times: streaks.empty },
         );
         best
@@ -567,14 +579,11 @@ impl NoProgress {
 
 impl Detector for NoProgress {
     fn judge(&self, now: &Sketch) -> super::Finding {
-        let Finding { score, pattern, alarm, outages, .. } = self.look(now).0;
-        let (period, iterations) = match pattern {
-            // What was repeated first counts, too.
-            Some(Pattern::Repeats { period, times } | Pattern::SameError { period, times }) => {
-                (period, period * times as usize)
-            }
-            Some(Pattern::NothingToDo { times } | Pattern::Empty { times }) => (1, times as usize),
-            None => (0, 0),
+        let Finding { score, pattern, alarm, iterations, outages, .. } = self.look(now).0;
+        let period = match pattern {
+            Some(Pattern::Repeats { period, .. } | Pattern::SameError { period, .. }) => period,
+            Some(Pattern::NothingToDo { .. } | Pattern::Empty { .. }) => 1,
+            None => 0,
         };
         let pattern = pattern.map(|pattern| pattern.to_string()).unwrap_or_default();
         super::Finding { score, alarm, period, iterations, pattern, ratio: None, outages }
@@ -585,7 +594,9 @@ impl Detector for NoProgress {
     }
 
     fn start_over(&mut self) {
-        self.streaks = Streaks::default();
+        let Streaks { repeats, before, .. } = std::mem::take(&mut self.streaks);
+        let all = |(at, repeats): (usize, u32)| repeats + before.get(at).copied().unwrap_or(0);
+        self.streaks.before = repeats.into_iter().enumerate().map(all).collect();
     }
 }
 

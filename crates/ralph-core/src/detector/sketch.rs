@@ -44,7 +44,7 @@ const MOST_FORMS: usize = 64;
 const MOST_ERRORS: usize = 24;
 /// More errors than these are many.
 const MOST_FAULTS: usize = 1000;
-const MOST_LINES: usize = 256;
+const MOST_LINES: usize = 768;
 const MOST_CALLS: usize = 64;
 /// Lines that are shown to a person.
 const SHOWN_LINE: usize = 160;

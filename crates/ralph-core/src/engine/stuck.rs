@@ -39,8 +39,8 @@ impl Turn<'_> {
         crate::ids::IterationNumber(self.state().iterations_finished)
     }
 
-    /// `bounded`: the circle ends by itself.
-    fn answer(&self, is_for: Use, bounded: bool) -> LoopAnswer {
+    /// `spared`: the circle ends by itself, or may be none.
+    fn answer(&self, is_for: Use, spared: bool) -> LoopAnswer {
         let (plan, stuck) = (&self.state().plan.stuck, &self.state().stuck);
         let first = stuck.alarms == 0;
         match plan.action {
@@ -48,9 +48,9 @@ impl Turn<'_> {
             StuckAction::Warn => LoopAnswer::Warn,
             _ if first && self.hat_wants_loops() => LoopAnswer::HandOff,
             StuckAction::Ask => LoopAnswer::Ask,
-            StuckAction::Redirect | StuckAction::Stop if bounded => LoopAnswer::Redirect,
+            StuckAction::Redirect | StuckAction::Stop if spared => LoopAnswer::Redirect,
             StuckAction::Stop => LoopAnswer::Stop,
-            StuckAction::Redirect if stuck.alarms < plan.redirects => LoopAnswer::Redirect,
+            StuckAction::Redirect if stuck.redirected < plan.redirects => LoopAnswer::Redirect,
             StuckAction::Redirect => LoopAnswer::Stop,
         }
     }
@@ -69,16 +69,19 @@ impl Turn<'_> {
     fn report_loop(&self, one: &Open, all: &[Open]) -> LoopDetected {
         let (state, plan) = (self.state(), &self.state().plan.stuck);
         let circle: Vec<&Seen> = state.stuck.last_seen(one.iterations.clamp(1, NAMED)).collect();
-        let bounded = circle.iter().any(|seen| self.is_bounded(seen));
-        let action = self.answer(one.is_for, bounded);
+        // Words that repeat over files that do not are the words of somebody who says little.
+        let works = circle.len() > 1 && circle.iter().skip(1).all(|seen| seen.works);
+        let spared = works || circle.iter().any(|seen| self.is_bounded(seen));
+        let action = self.answer(one.is_for, spared);
         let similar = all.iter().find(|other| other.detector == "similarity");
-        let survives = plan.action == StuckAction::Redirect && one.is_for == Use::Decide && !bounded;
+        let counts = plan.action == StuckAction::Redirect && one.is_for == Use::Decide && !spared;
+        let others = state.stuck.alarms.saturating_sub(state.stuck.redirected);
         LoopDetected {
             iteration: self.last_iteration(),
             detector: one.detector.to_owned(),
             action,
             alarm: state.stuck.alarms.saturating_add(1),
-            of: survives.then(|| plan.redirects.saturating_add(1)),
+            of: counts.then(|| plan.redirects.saturating_add(1).saturating_add(others)),
             pattern: one.pattern.clone(),
             period: u32::try_from(one.period).unwrap_or(u32::MAX),
             similarity: similar.and_then(|similar| similar.ratio),
@@ -130,10 +133,11 @@ fn unchanged(circle: &[&Seen], period: usize) -> Vec<String> {
     let mut out = Vec::new();
     let states: Vec<_> = circle.iter().map(|seen| &seen.sketch.state).collect();
     if states.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]) {
-        out.push("no file changed".to_owned());
+        out.push(format!("no file changed after #{}", circle[0].iteration));
     }
     if let Some(error) = last.error.as_ref().filter(|_| same(&|a, b| a.sketch.error == b.sketch.error)) {
-        out.push(format!("the error: {error}"));
+        let is_error = last.failed == Some(true) || error.to_lowercase().contains("error");
+        out.push(format!("the {}: {error}", if is_error { "error" } else { "line" }));
     }
     if last.calls.count > 0 && same(&|a, b| a.sketch.calls.what == b.sketch.calls.what) {
         out.push(format!("the same {} tool calls", last.calls.count));

@@ -182,6 +182,9 @@ pub struct FilesChanged {
     /// The first few paths, relative to the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// Stands for what they are now: the same change made again has the same. Nothing where that would be much to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// How an agent process ended.

@@ -1,7 +1,7 @@
 //! Stops a run that goes in circles and does not get out of them.
 
 use super::{Asked, Guard, GuardDef, Reading};
-use crate::plan::{StuckAction, StuckPlan};
+use crate::plan::{StuckAction, StuckPlan, Use};
 use crate::state::RunState;
 use crate::stop::StopKind;
 use crate::time::Timestamp;
@@ -13,7 +13,8 @@ pub(super) const DEF: GuardDef = GuardDef {
     kind: StopKind::Failed,
     asked: &[Asked::WhenStuck],
     build: |plan| {
-        let stops = !matches!(plan.stuck.action, StuckAction::Warn | StuckAction::Ask);
+        let by_itself = [plan.stuck.similarity, plan.stuck.signature].contains(&Use::Stop);
+        let stops = by_itself || !matches!(plan.stuck.action, StuckAction::Warn | StuckAction::Ask);
         let guard = || Box::new(LoopDetected { alarms: alarms(&plan.stuck) }) as Box<dyn Guard>;
         (plan.stuck.enabled && stops && !plan.once).then(guard)
     },
@@ -33,7 +34,7 @@ fn alarms(plan: &StuckPlan) -> u32 {
 
 impl Guard for LoopDetected {
     fn reading(&self, state: &RunState, _now: Timestamp) -> Reading {
-        Reading::count(state.stuck.alarms, self.alarms)
+        Reading::count(state.stuck.counted(), self.alarms)
     }
 
     fn is_spent(&self, state: &RunState, _now: Timestamp) -> bool {
@@ -52,9 +53,9 @@ pub(super) fn ended_as(state: &RunState, reason: &str) -> bool {
 
 pub(super) fn message(state: &RunState) -> String {
     let Some(last) = &state.stuck.last else { return "the run goes in circles".to_owned() };
-    let told = match last.alarm {
-        0 | 1 => "",
-        2 => ", after it was told to take another way",
+    let told = match state.stuck.redirected {
+        0 => "",
+        1 => ", after it was told to take another way",
         _ => ", after it was told several times to take another way",
     };
     let alike = last.similarity.map(|ratio| format!("; outputs are {:.0}% alike", 100.0 * ratio));

@@ -126,6 +126,13 @@ pub(super) struct Streak {
     pub count: u32,
 }
 
+impl Hat {
+    /// ralph has told it that the run goes in circles.
+    pub(super) fn is_called_out(&self) -> bool {
+        self.pending.iter().any(|letter| letter.from == COORDINATOR && letter.topic == Topic::loop_detected())
+    }
+}
+
 impl Bus {
     pub fn new(plan: &HatsPlan, task: &str) -> Self {
         let hats: Vec<Hat> = plan

@@ -49,6 +49,11 @@ impl Bus {
         if let Some(next) = self.silent.as_ref().and_then(|silent| self.after_silence(silent, plan)) {
             return next;
         }
+        // Who wants to deal with a run that goes in circles comes before those who go in them.
+        let called = self.hats.iter().find(|hat| !hat.exhausted && hat.is_called_out());
+        if let Some(hat) = called {
+            return self.wear(hat, plan, false);
+        }
         // First in, first out; among those who got the same event, the order of the file.
         let oldest = self.hats.iter().filter_map(|hat| Some((hat.pending.front()?.id, hat)));
         match oldest.min_by_key(|(id, _)| *id) {

@@ -64,7 +64,7 @@ fn assert_no_forged_heading(text: &str) {
 #[test]
 fn a_summary_tells_the_newest_in_full_and_the_rest_in_a_line() {
     let mut memory = memory((1..=3).map(|number| IterationNote {
-        files: Some(FilesChanged { count: number, paths: vec!["src/a.rs".to_owned()] }),
+        files: Some(FilesChanged { count: number, paths: vec!["src/a.rs".to_owned()], digest: None }),
         duration: Duration::from_secs(61),
         tail: format!("I am at {number}.\n\nMore to do."),
         ..note(number)
@@ -73,7 +73,7 @@ fn a_summary_tells_the_newest_in_full_and_the_rest_in_a_line() {
         outcome: Outcome::Failed,
         error: Some("exit code 1".to_owned()),
         claim: Claim::Claimed,
-        files: Some(FilesChanged { count: 3, paths: vec!["a".to_owned(), "b".to_owned()] }),
+        files: Some(FilesChanged { count: 3, paths: vec!["a".to_owned(), "b".to_owned()], digest: None }),
         tool_calls: 12,
         failed_calls: 2,
         checks: vec![CheckNote { command: "npm test".to_owned(), result: "failed" }],
@@ -117,7 +117,7 @@ fn the_oldest_are_a_count() {
 fn size_does_not_grow_with_the_run() {
     let big = |number| IterationNote {
         error: Some("e".repeat(10_000)),
-        files: Some(FilesChanged { count: 9999, paths: vec!["p".repeat(1000); 100] }),
+        files: Some(FilesChanged { count: 9999, paths: vec!["p".repeat(1000); 100], digest: None }),
         checks: vec![CheckNote { command: "c".repeat(1000), result: "failed" }; 100],
         errors: vec!["x".repeat(1000); 100],
         tail: "t".repeat(20_000),
@@ -345,7 +345,7 @@ impl Dice {
             error: (self.roll(2) == 0).then(|| self.text(30)),
             claim,
             stuck: (self.roll(3) == 0).then(|| self.text(30)),
-            files: (self.roll(3) > 0).then(|| FilesChanged { count, paths: self.texts(25) }),
+            files: (self.roll(3) > 0).then(|| FilesChanged { count, paths: self.texts(25), digest: None }),
             tool_calls: count,
             failed_calls: count / 2,
             checks: self

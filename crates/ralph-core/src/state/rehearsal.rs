@@ -10,6 +10,7 @@ use crate::plan::StuckPlan;
 pub struct Rehearsal {
     stuck: Stuck,
     exited: Option<Box<AgentExited>>,
+    stopped: bool,
 }
 
 /// What the detectors say after an iteration.
@@ -23,7 +24,7 @@ pub struct Rehearsed {
 
 impl Rehearsal {
     pub fn new(plan: &StuckPlan) -> Self {
-        Self { stuck: Stuck::new(plan), exited: None }
+        Self { stuck: Stuck::new(plan), exited: None, stopped: false }
     }
 
     /// Takes the next event of the run. Answers when it ends an iteration.
@@ -31,7 +32,14 @@ impl Rehearsal {
         match event {
             Event::AgentExited(exited) => self.exited = Some(exited.clone()),
             Event::IterationInterrupted(_) => self.exited = None,
-            Event::GuidanceAdded(_) | Event::RunResumed(_) => self.stuck.start_over(),
+            Event::RunStopped(_) => self.stopped = true,
+            Event::RunResumed(resumed) => {
+                // As the state of a run does: a crash is no fresh start, a person who goes on is.
+                if std::mem::take(&mut self.stopped) || resumed.stuck.is_some() {
+                    self.stuck.start_over();
+                }
+            }
+            Event::GuidanceAdded(_) if !self.stopped => self.stuck.start_over(),
             Event::IterationFinished(finished) => return Some(self.finished(finished)),
             _ => {}
         }

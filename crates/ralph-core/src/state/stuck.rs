@@ -17,14 +17,18 @@ pub struct Stuck {
     detectors: Detectors,
     /// The iterations that were looked at, newest last.
     seen: VecDeque<Seen>,
-    /// The iteration that last changed a file.
-    changed: u32,
+    /// Stands for the last change of files.
+    changed: String,
     /// How stuck the run looks: 0 is not at all, 1 is an alarm.
     pub score: f64,
     /// What the last iteration gave rise to and nothing has been decided about yet.
     pub open: Vec<Open>,
     /// Alarms without a recovery between them.
     pub alarms: u32,
+    /// Of those, the ones after which the next iteration was told to take another way, as often as the plan allows.
+    pub redirected: u32,
+    /// A hat is to deal with it; what it does about it is no evidence.
+    handed_off: bool,
     /// Iterations in a row that brought something new.
     fresh: u32,
     /// The last alarm, until the run has recovered.
@@ -57,6 +61,8 @@ pub struct Open {
 pub struct Seen {
     pub iteration: IterationNumber,
     pub hat: Option<String>,
+    /// Its files are as they never were, though nobody saw how they got there.
+    pub works: bool,
     pub sketch: Box<Sketch>,
 }
 
@@ -74,13 +80,21 @@ impl Stuck {
         }
         let mut sketch = (**exited.sketch.as_ref()?).clone();
         sketch.state = exited.tree.clone().or_else(|| self.tree_after(finished.iteration, exited));
+        if changes(exited) > 0 {
+            // Who changes files is not kept from it by a service.
+            sketch.says.outage = 0;
+        }
         Some(sketch)
     }
 
-    /// Stands for the state of the files: it is another one each time something has changed.
+    /// Stands for the state of the files: it is another one each time something else has changed.
     fn tree_after(&self, iteration: IterationNumber, exited: &AgentExited) -> Option<String> {
-        let changes = exited.files.as_ref()?.count;
-        Some(if changes > 0 { iteration.0 } else { self.changed }.to_string())
+        let files = exited.files.as_ref()?;
+        Some(match (files.count, &files.digest) {
+            (0, _) => self.changed.clone(),
+            (_, Some(digest)) => digest.clone(),
+            (_, None) => iteration.to_string(),
+        })
     }
 
     pub(super) fn judge(
@@ -101,31 +115,44 @@ impl Stuck {
 
     pub(super) fn finished(&mut self, finished: &IterationFinished, exited: Option<&AgentExited>) {
         self.open.clear();
-        self.outages = 0;
-        if !finished.outcome.is_failure() {
-            self.untold = false;
-        }
-        if let Some((sketch, found)) = exited.and_then(|exited| self.judge(finished, exited)) {
-            self.score = score(&found);
-            self.outages = found.iter().map(|found| found.finding.outages).max().unwrap_or(0);
-            self.count_fresh(&found);
-            self.detectors.learn(&sketch);
-            self.open = found.into_iter().filter(|found| found.finding.alarm).map(Open::of).collect();
-            if self.seen.len() == SEEN {
-                self.seen.pop_front();
+        let changed = exited.filter(|exited| changes(exited) > 0);
+        let changed = changed.and_then(|exited| self.tree_after(finished.iteration, exited));
+        match exited.and_then(|exited| Some((exited, self.judge(finished, exited)?))) {
+            // It says nothing about the work; what was counted before still stands.
+            Some((_, (_, found))) if found.iter().any(|found| found.finding.outages > 0) => {
+                self.outages = self.outages.saturating_add(1);
             }
-            let (iteration, hat) = (finished.iteration, finished.hat.clone());
-            self.seen.push_back(Seen { iteration, hat, sketch: Box::new(sketch) });
+            Some((exited, (sketch, found))) => self.take(finished, exited, sketch, found),
+            None => self.outages = 0,
         }
-        if exited.and_then(|exited| exited.files.as_ref()).is_some_and(|files| files.count > 0) {
-            self.changed = finished.iteration.0;
+        if let Some(changed) = changed {
+            self.changed = changed;
         }
+    }
+
+    fn take(&mut self, f: &IterationFinished, exited: &AgentExited, sketch: Sketch, found: Vec<Found>) {
+        (self.outages, self.untold) = (0, false);
+        let works = !sketch.calls.known && is_work(exited);
+        let works = works && self.seen.iter().all(|seen| seen.sketch.state != sketch.state);
+        self.detectors.learn(&sketch);
+        if std::mem::take(&mut self.handed_off) {
+            self.detectors.start_over();
+        } else {
+            self.score = score(&found);
+            self.count_fresh(&found);
+            self.open = found.into_iter().filter(|found| found.finding.alarm).map(Open::of).collect();
+        }
+        if self.seen.len() == SEEN {
+            self.seen.pop_front();
+        }
+        let (iteration, hat) = (f.iteration, f.hat.clone());
+        self.seen.push_back(Seen { iteration, hat, works, sketch: Box::new(sketch) });
     }
 
     fn count_fresh(&mut self, found: &[Found]) {
         self.fresh = if score(found) == 0.0 { self.fresh.saturating_add(1) } else { 0 };
         if self.fresh >= RECOVERED {
-            (self.alarms, self.last) = (0, None);
+            (self.alarms, self.redirected, self.last) = (0, 0, None);
         }
     }
 
@@ -138,6 +165,10 @@ impl Stuck {
     pub(super) fn detected(&mut self, detected: &LoopDetected) {
         self.open.clear();
         self.alarms = detected.alarm;
+        // Where the number does not matter the run would not stop for it either.
+        let counts = detected.of.is_some() && detected.action == LoopAnswer::Redirect;
+        self.redirected = self.redirected.saturating_add(u32::from(counts));
+        self.handed_off = detected.action == LoopAnswer::HandOff;
         self.fresh = 0;
         self.detectors.start_over();
         self.untold = matches!(detected.action, LoopAnswer::Redirect | LoopAnswer::Ask);
@@ -150,7 +181,8 @@ impl Stuck {
     pub(super) fn start_over(&mut self) {
         self.open.clear();
         self.detectors.start_over();
-        (self.alarms, self.fresh, self.score) = (0, 0, 0.0);
+        (self.alarms, self.redirected, self.fresh, self.score) = (0, 0, 0, 0.0);
+        self.handed_off = false;
         self.ends = false;
     }
 
@@ -159,6 +191,11 @@ impl Stuck {
         self.detectors = Detectors::of(plan);
         self.seen.iter().for_each(|seen| self.detectors.learn(&seen.sketch));
         self.start_over();
+    }
+
+    /// How many of the alarms that end the run there were.
+    pub fn counted(&self) -> u32 {
+        self.redirected.saturating_add(u32::from(self.ends))
     }
 
     /// The last iterations that were looked at, newest last.
@@ -178,6 +215,19 @@ impl Open {
     pub fn decides(&self) -> bool {
         matches!(self.is_for, Use::Decide | Use::Stop)
     }
+}
+
+fn changes(exited: &AgentExited) -> u32 {
+    exited.files.as_ref().map_or(0, |files| files.count)
+}
+
+/// Whether it changed more than notes. An agent that is stuck writes those, too.
+fn is_work(exited: &AgentExited) -> bool {
+    let is_note = |path: &String| {
+        let (path, note) = (path.to_lowercase(), [".md", ".txt", ".log", ".json", ".jsonl"]);
+        note.iter().any(|ending| path.ends_with(ending))
+    };
+    exited.files.as_ref().is_some_and(|files| files.count > 0 && !files.paths.iter().all(is_note))
 }
 
 /// What counts is the detector that decides; those that only support it do not raise the score by themselves.

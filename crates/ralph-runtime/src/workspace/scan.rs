@@ -1,14 +1,19 @@
 //! Which files an iteration changed: two looks at the tree, compared. Sixteen bytes a file, no contents read.
 
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use ignore::WalkBuilder;
 use ralph_core::event::FilesChanged;
+use sha2::{Digest, Sha256};
 
 /// Names that are told; the rest is a number.
 const MAX_PATHS: usize = 20;
+/// Bytes of changed files that are read for their digest.
+const MAX_READ: u64 = 4 << 20;
 /// A tree with more files is not looked at.
 const MAX_FILES: usize = 500_000;
 /// What nobody edits by hand, where no `.gitignore` says so.
@@ -60,7 +65,32 @@ pub fn scan(workspace: &Path, before: Option<&Snapshot>) -> Option<(Snapshot, Fi
         changed.count = changed.count.saturating_add(u32::try_from(gone).unwrap_or(u32::MAX));
     }
     changed.paths.sort();
+    changed.digest = digest(workspace, &changed);
     Some((snapshot, changed))
+}
+
+/// Stands for what the changed files are now: a change that is made again has the same. Nothing where there is much to read.
+fn digest(workspace: &Path, changed: &FilesChanged) -> Option<String> {
+    if changed.count == 0 || usize::try_from(changed.count).ok()? != changed.paths.len() {
+        return None;
+    }
+    let mut hasher = Sha256::new();
+    let mut left = MAX_READ;
+    for name in &changed.paths {
+        let path = workspace.join(name);
+        // A pipe would keep its reader waiting.
+        if !fs::metadata(&path).ok()?.is_file() {
+            return None;
+        }
+        let mut text = Vec::new();
+        let read = File::open(&path).ok()?.take(left + 1).read_to_end(&mut text).ok()?;
+        left = left.checked_sub(u64::try_from(read).ok()?)?;
+        hasher.update(name.as_bytes());
+        hasher.update([0]);
+        hasher.update(&text);
+        hasher.update([0]);
+    }
+    Some(hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
 }
 
 impl Snapshot {
@@ -84,7 +114,6 @@ fn hash(value: &(impl Hash + ?Sized)) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn changes(dir: &Path, act: impl FnOnce(&Path)) -> FilesChanged {
         let (before, _) = scan(dir, None).expect("a look");
@@ -104,7 +133,8 @@ mod tests {
             fs::write(dir.join("changed"), "22").expect("write");
             fs::remove_file(dir.join("removed")).expect("remove");
         });
-        assert_eq!(changed, FilesChanged { count: 3, paths: vec!["changed".into(), "sub/added".into()] });
+        assert_eq!((changed.count, changed.paths), (3, vec!["changed".into(), "sub/added".into()]));
+        assert_eq!(changed.digest, None, "what is gone has no contents");
         assert_eq!(changes(dir.path(), |_| {}).count, 0);
     }
 
@@ -120,7 +150,24 @@ mod tests {
             fs::write(dir.join(".ralph/note"), "x").expect("write");
             fs::write(dir.join(".hidden"), "x").expect("write");
         });
-        assert_eq!(changed, FilesChanged { count: 1, paths: vec![".hidden".into()] });
+        assert_eq!((changed.count, changed.paths), (1, vec![".hidden".into()]));
+    }
+
+    #[test]
+    fn the_same_change_made_again_has_the_same_digest() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let write = |text: &'static str| {
+            changes(dir.path(), |dir| fs::write(dir.join("file"), text).expect("write"))
+                .digest
+                .expect("a digest")
+        };
+        let (one, two) = (write("one"), write("two"));
+        assert_ne!(one, two);
+        assert_eq!(write("one"), one);
+        let much = changes(dir.path(), |dir| {
+            fs::write(dir.join("file"), vec![b'x'; 5 << 20]).expect("write");
+        });
+        assert_eq!((much.count, much.digest), (1, None));
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Script {
         self.ends(41, |exited| {
             let (topic, payload) = (topic.to_owned(), payload.to_owned());
             exited.published = vec![Published { topic, payload, truncated: false }];
-            exited.files = Some(FilesChanged { count: 2, paths: Vec::new() });
+            exited.files = Some(FilesChanged { count: 2, paths: Vec::new(), digest: None });
             exited.cost_usd = Some(0.12);
         })
     }

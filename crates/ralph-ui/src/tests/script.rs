@@ -102,7 +102,7 @@ impl Script {
 
     pub fn works(&mut self, seconds: u64, files: u32, cost: f64) -> &mut Script {
         self.ends(seconds, |exited| {
-            exited.files = Some(FilesChanged { count: files, paths: Vec::new() });
+            exited.files = Some(FilesChanged { count: files, paths: Vec::new(), digest: None });
             exited.cost_usd = Some(cost);
         })
     }

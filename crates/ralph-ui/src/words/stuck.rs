@@ -42,25 +42,29 @@ fn answer(detected: &LoopDetected) -> String {
     }
 }
 
-/// The whole report. What can be done about a run that stops is said at its end.
+/// The whole report, and what comes of it. What can be done about a run that stops is said at its end.
 pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
+    let mut lines = evidence(detected, paint);
+    let options = if detected.action == LoopAnswer::Stop { Vec::new() } else { options(detected) };
+    lines.extend(rows([("now", vec![answer(detected)]), ("you can", options)], paint));
+    lines
+}
+
+/// What was seen.
+pub(crate) fn evidence(detected: &LoopDetected, paint: Paint) -> Vec<String> {
     let head = format!("going in circles: {} ({})", foreign(&detected.pattern), clean(&detected.detector));
     let mut lines = paragraph(&head, COLUMNS, MOST);
     lines.iter_mut().for_each(|line| *line = paint.paint(Tone::Notice, line));
-    let rows: [(&str, Vec<String>); 5] = [
-        ("repeated", detected.repeated.clone()),
-        (
-            "seen in",
-            detected
-                .iterations
-                .iter()
-                .map(|one| format!("#{} {}", one.iteration, clean(&one.line)))
-                .collect(),
-        ),
-        ("unchanged", unchanged(detected)),
-        ("now", vec![answer(detected)]),
-        ("you can", if detected.action == LoopAnswer::Stop { Vec::new() } else { options(detected) }),
-    ];
+    let seen = detected.iterations.iter().map(|one| format!("#{} {}", one.iteration, clean(&one.line)));
+    let seen = seen.collect();
+    let all =
+        [("repeated", detected.repeated.clone()), ("seen in", seen), ("unchanged", unchanged(detected))];
+    lines.extend(rows(all, paint));
+    lines
+}
+
+fn rows<const N: usize>(rows: [(&str, Vec<String>); N], paint: Paint) -> Vec<String> {
+    let mut lines = Vec::new();
     for (label, texts) in rows {
         let labels = std::iter::once(label).chain(std::iter::repeat(""));
         lines.extend(labels.zip(texts).map(|(label, text)| {

@@ -167,3 +167,23 @@ fn a_flood_is_read_ever_more_thinly_and_its_lines_are_counted() {
     all.as_bytes().chunks(100_003).for_each(|chunk| sketcher.push(chunk));
     assert_eq!(sketcher.finish(), one, "however it was cut");
 }
+
+#[test]
+fn whatever_is_printed_the_journal_can_hold_it() {
+    let long = "9".repeat(400);
+    let strange = [
+        "errors: 1e400",
+        "5 of 1e999 tests",
+        &format!("{long}/12 done"),
+        "-1e400 left",
+        "NaN of inf",
+        "1e308 1e308 errors\n1e308 errors",
+    ];
+    for text in strange {
+        let mut sketcher = Sketcher::new();
+        sketcher.push(text.as_bytes());
+        let sketch = sketcher.finish();
+        let json = serde_json::to_string(&sketch).unwrap();
+        assert_eq!(serde_json::from_str::<Sketch>(&json).unwrap(), sketch, "{text}");
+    }
+}

@@ -31,9 +31,19 @@ impl Senses {
         }
         let has = |one: Sense, other: Sense| sense.is(one) && sense.is(other);
         let idle = has(Sense::WHOLE, Sense::DONE) || has(Sense::NONE, Sense::WORK);
-        let outage = sense.is(Sense::OUTAGE) || has(Sense::LIMITED, Sense::LIMIT);
+        let refused =
+            has(Sense::LIMITED, Sense::LIMIT) || clause.to_lowercase().contains("too many requests");
+        let outage = (sense.is(Sense::OUTAGE) || refused) && !sense.is(Sense::ACT) && !is_about_code(clause);
         Self { words, idle: idle && !sense.is(Sense::ACT), waiting: sense.is(Sense::WAIT), outage }
     }
+}
+
+/// Limits are also what programs are written about.
+fn is_about_code(clause: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["test", "check", "handl", "implement", "module", "function", "code", "middleware"];
+    let clause = clause.to_lowercase();
+    WORDS.iter().any(|word| clause.contains(word)) || clause.contains('/') || clause.contains("()")
 }
 
 /// The result that a line ends with: a word for it that stands apart from the rest, or behind little more than a name.

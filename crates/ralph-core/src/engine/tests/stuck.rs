@@ -94,7 +94,12 @@ fn the_third_time_is_told_and_if_that_does_not_help_the_run_stops() {
     assert_eq!((detected.len(), seen(0), seen(1)), (2, vec![2, 3, 4], vec![4, 5, 6]));
     assert_eq!([detected[0].action, detected[1].action], [LoopAnswer::Redirect, LoopAnswer::Stop]);
     assert_eq!((detected[0].period, detected[0].similarity), (1, Some(1.0)));
-    assert!(detected[0].unchanged.contains(&"no file changed".to_owned()), "{:?}", detected[0].unchanged);
+    assert!(
+        detected[0].unchanged.contains(&"no file changed after #2".to_owned()),
+        "{:?}",
+        detected[0].unchanged
+    );
+    assert!(detected[0].pattern.contains("3rd time") && detected[1].pattern.contains("5th time"));
     assert!(detected[0].unchanged.iter().any(|same| same.contains("tally_orbit")));
     assert!(detected[1].options.iter().any(|option| option.command == "ralph resume run"));
 }
@@ -273,6 +278,77 @@ fn a_service_that_does_not_work_is_waited_for_and_no_circle() {
     assert!(!run.says(WORK[1]).contains(&"delay.started"), "it works again");
 }
 
+#[test]
+fn work_on_limits_is_no_outage_and_neither_is_a_change_of_files() {
+    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
+    run.brings(0);
+    for _ in 0..3 {
+        run.says("The rate limit test in auth.ts still fails the same way.\n");
+    }
+    assert!(run.stop_reason().is_some(), "a circle about limits is one");
+    let mut run = Run::new(stuck_plan(|_| {}));
+    for n in 0..3 {
+        let mut exited = run.said("The service is overloaded.\n");
+        exited.files = Some(FilesChanged { count: 1, paths: vec![format!("src/{n}.rs")], digest: None });
+        assert!(!run.send(Report::AgentExited(Box::new(exited))).contains(&"delay.started"));
+    }
+}
+
+#[test]
+fn an_outage_leaves_what_was_counted_and_what_is_to_be_told() {
+    let outage = "API Error: 529 Overloaded. Please try again later.\n";
+    let mut run = Run::new(stuck_plan(|stuck| stuck.similarity = Use::Stop));
+    run.brings(0);
+    for _ in 0..4 {
+        run.says(outage);
+        run.unwait();
+    }
+    assert_eq!(run.stop_reason(), None, "alike, and still no reason to stop");
+    let mut run = Run::new(stuck_plan(|_| {}));
+    run.brings(0);
+    (0..3).for_each(|_| drop(run.says(ERROR)));
+    for _ in 0..3 {
+        run.says(outage);
+        run.unwait();
+        assert!(run.told(), "nobody could do anything about it yet");
+    }
+    assert_eq!(run.engine.state().stuck.alarms, 1);
+    (0..2).for_each(|_| drop(run.says(ERROR)));
+    assert!(run.stop_reason().is_some(), "it is the second alarm");
+}
+
+#[test]
+fn few_words_over_files_that_are_new_each_time_do_not_end_a_run() {
+    let terse = |run: &mut Run, n: u32, path: &str, digest: Option<&str>| {
+        let mut exited = run.said("Fixed another one and committed. More remain.\n");
+        let digest = Some(digest.map_or(format!("d{n}"), str::to_owned));
+        exited.files = Some(FilesChanged { count: 1, paths: vec![path.to_owned()], digest });
+        run.send(Report::AgentExited(Box::new(exited)));
+    };
+    let mut run = Run::new(stuck_plan(|_| {}));
+    (0..40).for_each(|n| terse(&mut run, n, "src/lib.rs", None));
+    assert_eq!(run.stop_reason(), None);
+    assert!(run.detected().iter().all(|detected| detected.action == LoopAnswer::Redirect));
+    for (path, same) in [("notes.md", None), ("src/lib.rs", Some("same"))] {
+        let mut run = Run::new(stuck_plan(|_| {}));
+        let mut n = 0;
+        while run.stop_reason().is_none() && n < 40 {
+            terse(&mut run, n, path, same);
+            n += 1;
+        }
+        assert!(run.stop_reason().is_some(), "{path} {same:?}");
+    }
+}
+
+#[test]
+fn a_detector_that_stops_by_itself_does_so_whatever_else_is_to_be_done() {
+    for action in [StuckAction::Warn, StuckAction::Ask] {
+        let mut run = Run::new(stuck_plan(|stuck| (stuck.action, stuck.signature) = (action, Use::Stop)));
+        (0..3).for_each(|_| drop(run.says(ERROR)));
+        assert_eq!(run.stop_reason().map(|(_, code)| code), Some(1), "{action:?}");
+    }
+}
+
 /// The same outputs, with ralph killed at every record on the way: the same alarms at the same iterations.
 #[test]
 fn a_resumed_run_sees_the_same_evidence_as_an_uninterrupted_one() {
@@ -371,7 +447,12 @@ fn a_hat_that_wants_to_know_gets_the_report_before_anything_else_is_done() {
     let published = published.expect("the topic");
     assert_eq!(published.to, ["breaker"]);
     assert!(published.payload.as_str().contains("tally_orbit"), "{:?}", published.payload);
-    assert_eq!(run.stop_reason(), None);
-    (0..4).for_each(|_| drop(run.engine.state().stopped.is_none().then(|| run.says(ERROR))));
+    let wearing = |run: &Run| run.engine.state().bus.as_ref().unwrap().wearing().map(str::to_owned);
+    assert_eq!(wearing(&run).as_deref(), Some("breaker"), "before those that go in circles");
+    run.says(ERROR);
+    assert_eq!(run.stop_reason(), None, "what it says about the circle is no circle");
+    (0..2).for_each(|_| drop(run.says(ERROR)));
     assert!(run.stop_reason().is_some(), "the second alarm is not handed off again");
+    let message = &run.engine.state().stopped.as_ref().unwrap().message;
+    assert!(!message.contains("after it was told"), "nobody was told: {message}");
 }

@@ -166,7 +166,9 @@ impl Model {
             Event::GuidanceAdded(guidance) => {
                 self.guidance.push(guidance.text.clone());
                 self.guidance_added += 1;
-                self.stuck.start_over();
+                if self.stopped.is_none() {
+                    self.stuck.start_over();
+                }
                 self.is_not_kept_waiting();
             }
             Event::HatReset(_) | Event::TopicEmitted(_) => self.hat_input(event)?,

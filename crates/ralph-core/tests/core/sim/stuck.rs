@@ -70,7 +70,7 @@ pub struct Stuck {
     /// States of the tree that were seen.
     trees: BTreeSet<String>,
     /// The iteration that last changed a file.
-    changed: u32,
+    changed: String,
     alarms: u32,
     fresh: u32,
     /// Nothing has been done about the last iteration yet.
@@ -84,13 +84,24 @@ impl Stuck {
     pub fn new(plan: &StuckPlan) -> Self {
         let plan = plan.clone();
         let (trees, circled, open, asking) = (BTreeSet::new(), false, false, false);
-        Self { plan, circled, repeats: 0, trees, changed: 0, alarms: 0, fresh: 0, open, asking, ends: None }
+        Self {
+            plan,
+            circled,
+            repeats: 0,
+            trees,
+            changed: String::new(),
+            alarms: 0,
+            fresh: 0,
+            open,
+            asking,
+            ends: None,
+        }
     }
 
     pub fn finished(&mut self, f: &IterationFinished, exited: Option<&AgentExited>) -> Check {
         self.open = false;
         if exited.and_then(|exited| exited.files.as_ref()).is_some_and(|files| files.count > 0) {
-            self.changed = f.iteration.0;
+            self.changed = f.iteration.to_string();
         }
         let waits = f.delay.is_some() || f.blocked.is_some();
         let waits = waits || f.state.is_some_and(|state| state != AgentState::Working && !f.claims_complete);
@@ -118,7 +129,7 @@ impl Stuck {
 
     /// Files that are as they never were count for something.
     fn is_new_tree(&mut self, exited: &AgentExited) -> bool {
-        let counted = exited.files.as_ref().map(|_| self.changed.to_string());
+        let counted = exited.files.as_ref().map(|_| self.changed.clone());
         exited.tree.clone().or(counted).is_some_and(|tree| self.trees.insert(tree))
     }
 

@@ -398,7 +398,7 @@ impl Agent {
             state: rng.one_in(if steady { 8 } else { 2 }).then(|| rng.pick(&STATES)),
             delay: rng.one_in(8).then(|| Duration::from_millis(rng.below(8_000))),
             files: if rng.one_in(2) {
-                Some(FilesChanged { count: rng.pick(&[0, 2]), paths: vec!["a".into()] })
+                Some(FilesChanged { count: rng.pick(&[0, 2]), paths: vec!["notes.md".into()], digest: None })
             } else {
                 None
             },
