@@ -201,13 +201,7 @@ impl RunState {
                     self.patience.limited_until = None;
                 }
             }
-            Event::GuidanceAdded(guidance) => {
-                self.guidance.push(guidance.text.clone());
-                // A run that has stopped starts over when it goes on.
-                if self.phase != Phase::Stopped {
-                    self.stuck.start_over();
-                }
-            }
+            Event::GuidanceAdded(guidance) => self.apply_guidance(&guidance.text),
             Event::UsageUpdated(update) => self.apply_usage(update),
             Event::IterationStarted(started) => self.apply_started(started, at),
             Event::AgentKilled(kill) => {
@@ -258,6 +252,14 @@ impl RunState {
             _ => {}
         }
         self.seen_at(event, at);
+    }
+
+    fn apply_guidance(&mut self, text: &str) {
+        self.guidance.push(text.to_owned());
+        // A run that has stopped starts over when it goes on.
+        if self.phase != Phase::Stopped {
+            self.stuck.start_over();
+        }
     }
 
     fn apply_loop(&mut self, detected: &LoopDetected) {

@@ -5,8 +5,9 @@
 //! period p if it also shares its substance with the one p iterations back. p + 1 repeats in a row are the third time around
 //! the circle, and that is an alarm. Saying that there is nothing to do, and saying nothing at all, are counted apart.
 
+mod pattern;
+
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,8 @@ use super::sample::{Sample, Shared, share};
 use super::sketch::{AMBIGUOUS, Counts, Sketch};
 use super::{Detector, DetectorDef};
 use crate::plan::Use;
+
+pub use pattern::Pattern;
 
 pub(super) const DEF: DetectorDef = DetectorDef {
     key: "no_progress",
@@ -99,52 +102,6 @@ pub struct Finding {
     /// Iterations in a row that only tell that a service is overloaded or refuses more: a reason to wait, not to stop.
     pub outages: u32,
     pub novelty: Novelty,
-}
-
-/// What going in circles looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Pattern {
-    /// Iterations repeat what was `period` iterations back.
-    Repeats { period: usize, times: u32 },
-    /// The same error again and again.
-    SameError { period: usize, times: u32 },
-    /// They say that there is nothing to do.
-    NothingToDo { times: u32 },
-    /// They say nothing.
-    Empty { times: u32 },
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let round = |period: &usize| match period {
-            1 => String::new(),
-            period => format!(" in a circle of {period} iterations"),
-        };
-        match self {
-            Pattern::Repeats { period, times } => {
-                write!(f, "the same for the {} time{}, and nothing new", nth(*times), round(period))
-            }
-            Pattern::SameError { period, times } => {
-                write!(f, "the same error for the {} time{}, and nothing new", nth(*times), round(period))
-            }
-            Pattern::NothingToDo { times } => {
-                write!(f, "{times} iterations in a row say that there is nothing to do")
-            }
-            Pattern::Empty { times } => write!(f, "{times} iterations in a row said nothing and did nothing"),
-        }
-    }
-}
-
-fn nth(n: u32) -> String {
-    let ending = match (n % 100, n % 10) {
-        (11..=13, _) => "th",
-        (_, 1) => "st",
-        (_, 2) => "nd",
-        (_, 3) => "rd",
-        _ => "th",
-    };
-    format!("{n}{ending}")
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]

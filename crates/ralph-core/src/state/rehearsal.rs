@@ -2,7 +2,7 @@
 
 use super::Stuck;
 use crate::detector::Found;
-use crate::event::{AgentExited, Event, IterationFinished};
+use crate::event::{AgentExited, Event, IterationFinished, RunResumed};
 use crate::ids::IterationNumber;
 use crate::plan::StuckPlan;
 
@@ -33,17 +33,19 @@ impl Rehearsal {
             Event::AgentExited(exited) => self.exited = Some(exited.clone()),
             Event::IterationInterrupted(_) => self.exited = None,
             Event::RunStopped(_) => self.stopped = true,
-            Event::RunResumed(resumed) => {
-                // As the state of a run does: a crash is no fresh start, a person who goes on is.
-                if std::mem::take(&mut self.stopped) || resumed.stuck.is_some() {
-                    self.stuck.start_over();
-                }
-            }
+            Event::RunResumed(resumed) => self.resumed(resumed),
             Event::GuidanceAdded(_) if !self.stopped => self.stuck.start_over(),
             Event::IterationFinished(finished) => return Some(self.finished(finished)),
             _ => {}
         }
         None
+    }
+
+    /// As the state of a run does it: a crash is no fresh start, a person who goes on is.
+    fn resumed(&mut self, resumed: &RunResumed) {
+        if std::mem::take(&mut self.stopped) || resumed.stuck.is_some() {
+            self.stuck.start_over();
+        }
     }
 
     fn finished(&mut self, finished: &IterationFinished) -> Rehearsed {
