@@ -29,8 +29,13 @@ use wording::{CLAUSE_ENDS, OPEN, Senses, form, is_drawn, is_neutral, label, name
 const HEAD: usize = 512 * 1024;
 /// A line costs as much as so many bytes more.
 const LINE_COST: usize = 32;
+/// And so does each byte that is none of any text.
+const ODD_COST: usize = 32;
 /// The end of a long output is read, too.
 const TAIL: usize = 128 * 1024;
+/// Of more than this, less of it: keeping the end at hand is what a flood costs most.
+const FLOOD: u64 = 64 << 20;
+const FLOOD_TAIL: usize = 16 * 1024;
 /// Lines are hashed in pieces of this many bytes: so many of them whole, of what comes then ever fewer.
 const PIECE: u64 = 1 << 16;
 const WHOLE_PIECES: u64 = 64;
@@ -231,9 +236,10 @@ impl Sketcher {
         self.push_lines(bytes);
         self.sketch.bytes += bytes.len() as u64;
         let rest = self.read_text(bytes, HEAD);
-        let rest = &rest[rest.len().saturating_sub(TAIL)..];
+        let most = if self.sketch.bytes > FLOOD { FLOOD_TAIL } else { TAIL };
+        let rest = &rest[rest.len().saturating_sub(most)..];
         self.tail.extend(rest);
-        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
+        self.tail.drain(..self.tail.len().saturating_sub(most));
     }
 
     /// Of a flood not all lines are read, so that it costs next to nothing however long it lasts: behind the first
@@ -276,8 +282,10 @@ impl Sketcher {
 
     fn end_line(&mut self) {
         let bytes = std::mem::take(&mut self.partial);
-        self.read = self.read.saturating_add(bytes.len() + LINE_COST);
         let line = text::clean(&bytes);
+        // What is no text says little, and takes long to read.
+        let odd = line.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+        self.read = self.read.saturating_add(bytes.len() + LINE_COST + odd * ODD_COST);
         let line = line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
         self.read_line(line.trim());
         self.partial = bytes;
