@@ -117,6 +117,8 @@ fn a_failure_tells_what_the_agent_said_last_on_stderr() {
     assert!(done.stdout.contains(why), "{}", done.stdout);
     assert_eq!(world.events().fields("iteration.finished", "error"), [why, why]);
     assert!(world.read("prompt").contains(why), "the next iteration has to know");
+    let done = world.run(failing, &["-s"]).expect(1);
+    assert!(done.stdout.contains(&format!("\n  error   {why}\n")), "{}", done.stdout);
     for command in ["status", "explain"] {
         let told = world.ralph([command]).expect(0).stdout;
         assert!(told.contains(why), "{told}");
