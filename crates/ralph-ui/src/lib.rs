@@ -32,6 +32,7 @@ pub use json::JsonScreen;
 pub use live::{LiveScreen, terminal_width};
 pub use paint::{color_wanted, terminal_can_redraw};
 pub use plain::PlainScreen;
+pub use text::wrap;
 pub use thread::ScreenThread;
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
 }
 
 /// Breaks between words so that each line has at most `columns`; a word that is longer is broken anywhere.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -143,6 +143,8 @@ pub struct Loaded {
     pub workspace: PathBuf,
     /// The definition file, absolute, if there is one.
     pub file: Option<PathBuf>,
+    /// The preset below it.
+    pub preset: Option<String>,
     settings: Settings,
 }
 
@@ -230,6 +232,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
             args,
             name: target.as_ref().map_or_else(|| target::folder_name(&workspace), |one| one.name.clone()),
             file: target.map(|target| target.path),
+            preset: sources.preset.clone(),
             workspace,
             settings,
         }),
