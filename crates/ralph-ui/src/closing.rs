@@ -185,6 +185,11 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
     let run = view.run().map(|run| clean(&run.0)).unwrap_or_default();
     let resume = |why: &'static str| Next::new(format!("ralph resume {run}"), why);
     let explain = Next::new(format!("ralph explain {run}"), "why it stopped");
+    // A resume has the hats as they were: what was wrong with them is only mended by a new run.
+    if ["no_subscriber", "no_handoff"].contains(&stopped.reason.as_str()) {
+        let anew = Next::new("ralph run …".to_owned(), "anew, with the hats mended");
+        return vec![anew, resume("let the coordinator go on"), explain];
+    }
     match stopped.kind {
         StopKind::Done => {
             vec![Next::new(format!("ralph replay {run}"), "see the run again")]

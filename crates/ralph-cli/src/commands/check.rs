@@ -24,6 +24,7 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     if let Some(warnings) = &warnings {
         eprintln!("{}\n", warnings.render(crate::io::color(std::io::stderr().is_terminal())));
     }
+    loaded.check_start(&plan)?;
     let found = warnings.map_or(0, |warnings| warnings.diagnostics().len());
     match (args.json, args.show) {
         (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,

@@ -53,6 +53,7 @@ pub fn work(
     let plan = loaded.to_plan(log_dir, is_root)?;
     check_agents(&loaded, &plan)?;
     check_commands(&loaded, &plan)?;
+    loaded.check_start(&plan)?;
     warn_of_unknown_cost(&plan);
     warn_of_findings(&loaded, &plan);
     if dry {

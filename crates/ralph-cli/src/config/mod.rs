@@ -169,6 +169,12 @@ impl Loaded {
         self.args.is_some() || !depends
     }
 
+    /// Whether there is anything to run: somebody has to hear the event with which hats start.
+    pub fn check_start(&self, plan: &Plan) -> Result<(), ConfigError> {
+        let found = plan.hats.iter().flat_map(|hats| hats::fatal(&self.settings, hats)).collect();
+        ConfigError::from_all(found).map_or(Ok(()), Err)
+    }
+
     /// What is worth a warning before anything runs.
     pub fn warnings(&self, plan: &Plan) -> Vec<Diagnostic> {
         let hats = plan.hats.iter().flat_map(|hats| hats::findings(&self.settings, hats));
