@@ -86,8 +86,9 @@ impl LiveScreen {
         if line != self.drawn {
             match line.is_empty() {
                 true => text.push_str(ERASE),
-                // Cleared behind the text, not before it: a line that is erased first flickers.
-                false => text.push_str(&format!("\r{NO_WRAP}{line}\u{1b}[K{WRAP}")),
+                // Cleared behind the text, not before it: a line that is erased first flickers. Then back to its start:
+                // the terminal itself writes `^C` where the cursor is, and behind a full line that would begin another.
+                false => text.push_str(&format!("\r{NO_WRAP}{line}\u{1b}[K{WRAP}\r")),
             }
             self.drawn = line;
         }

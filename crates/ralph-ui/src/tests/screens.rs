@@ -4,7 +4,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::script::*;
 use crate::{JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, Style, Verbosity};
-use ralph_core::event::Event;
+use ralph_core::event::{Event, StopHow};
+use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
 use ralph_core::view::View;
 
@@ -203,6 +204,27 @@ fn no_text_and_no_width_makes_two_lines_of_the_live_line() {
             assert_eq!(row(&text), row(&text[..opening]), "{width} {said}");
         }
     }
+}
+
+#[test]
+fn what_the_terminal_writes_at_ctrl_c_leaves_nothing_behind() {
+    let mut script = Script::start(plan());
+    script.says(&"reading and reading ".repeat(9));
+    let mut shared = Shared::default();
+    let mut screen =
+        LiveScreen::new(Box::new(shared.clone()), options(false, Verbosity::Normal), || Some(70));
+    script.records.iter().for_each(|record| screen.event(record));
+    screen.tick(script.now.plus(std::time::Duration::from_secs(1)));
+    let seen = |shared: &Shared| terminal(20, 70, &shared.text()).screen().contents();
+    assert!(seen(&shared).lines().last().unwrap().ends_with('…'), "{}", seen(&shared));
+    std::io::Write::write_all(&mut shared, b"^C^C").unwrap();
+    let told = script.records.len();
+    script.asks_to_stop(StopHow::AfterIteration, Interrupt::Int);
+    script.records[told..].iter().for_each(|record| screen.event(record));
+    let after = seen(&shared);
+    let last: Vec<&str> = after.lines().rev().take(2).collect();
+    assert!(last[0].contains("stops after this  reading") && last[1].ends_with("to end it now"), "{after}");
+    assert!(!after.contains("^C") && after.matches("#1 of 100").count() == 1, "{after}");
 }
 
 #[test]
