@@ -17,7 +17,7 @@ use crate::format::{closeness, elapsed};
 use crate::out::Out;
 use crate::paint::Tone;
 use crate::story::Story;
-use crate::text::{COLUMNS, columns_of, fit};
+use crate::text::{COLUMNS, columns_of, fit, fold};
 use crate::words::stuck;
 use crate::{Screen, ScreenOptions, waits};
 
@@ -47,6 +47,11 @@ pub fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
+/// The same for standard error.
+pub fn stderr_width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0))
+}
+
 impl LiveScreen {
     /// `width` is asked at every redraw, so that a window may change its size.
     pub fn new(
@@ -72,12 +77,15 @@ impl LiveScreen {
                 text.push_str(ERASE);
                 self.drawn.clear();
             }
-            for line in lines {
-                text.push_str(&line);
-                text.push('\n');
-            }
+            text.push_str(&self.folded(&lines));
         }
         self.redraw(text);
+    }
+
+    /// The lines as they fit between the edges of the terminal.
+    fn folded(&self, lines: &[String]) -> String {
+        let columns = (self.width)().filter(|columns| *columns > 0).unwrap_or(usize::MAX);
+        lines.iter().map(|line| fold(line, columns) + "\n").collect()
     }
 
     /// Writes `text`, which ends at the start of a line, and the live line if it has changed.
@@ -198,10 +206,8 @@ impl Screen for LiveScreen {
             text.push_str(ERASE);
             self.drawn.clear();
         }
-        for line in self.story.end() {
-            text.push_str(&line);
-            text.push('\n');
-        }
+        let lines = self.story.end();
+        text.push_str(&self.folded(&lines));
         if !text.is_empty() {
             self.out.write(&text);
         }

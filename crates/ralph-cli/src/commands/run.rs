@@ -120,10 +120,10 @@ fn warn_of_unknown_cost(plan: &Plan) {
     if plan.limits.max_cost_usd.is_some() && !unknown.is_empty() {
         let (who, whose) =
             (unknown.join(", "), if unknown.len() == 1 { "its model" } else { "their models" });
-        eprintln!(
+        crate::io::complain(&format!(
             "note: max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
              set `prices` and the model, or limit `event_loop.max_tokens`"
-        );
+        ));
     }
 }
 
