@@ -43,7 +43,12 @@ fn verdict(loaded: &Loaded, warnings: usize) -> String {
     };
     match &loaded.task {
         Task::Text(text) if text.is_empty() => {
-            format!("{verdict}\nit has no prompt: give one with `-p` or `-f` when it runs")
+            let is_md =
+                loaded.file.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "md"));
+            let place = if is_md { "below its settings" } else { "into PROMPT.md" };
+            format!(
+                "{verdict}\nit has no prompt: write one {place}, or give it with `-p` or `-f` when it runs"
+            )
         }
         _ => verdict,
     }
