@@ -161,7 +161,8 @@ pub struct ScreenArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
-    /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs
+    /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs [default: the
+    /// workspace's ralph.yml or RALPH.md; with -p, -f or --preset its ralph.yml, if it has one]
     pub target: Option<String>,
     /// Arguments for the ralph, by position or as `--NAME VALUE`; everything behind `--` is for it
     #[arg(value_name = "ARGS")]
@@ -185,7 +186,7 @@ pub struct RunArgs {
     /// Make a single pass instead of a loop
     #[arg(long)]
     pub once: bool,
-    /// Start from a definition that comes with ralph; `ralph presets` lists them
+    /// Start from a definition that comes with ralph; TARGET lies over it. `ralph presets` lists them
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
     /// Set any key of the definition by its path, such as event_loop.max_iterations=5

@@ -30,17 +30,24 @@ Examples:
   ralph run my.yml --max-runtime 6h
   ralph run path/to/folder       # a folder with a RALPH.md
 
-Without TARGET and -p: ralph.yml, else RALPH.md, in the workspace.
-The agent is any command. It gets the prompt on standard input. It says that the
-task is complete with the line <ralph>COMPLETE</ralph>, or that it needs a person
-with <ralph>BLOCKED: reason</ralph>.";
+Settings come from flags, then --set, then TARGET, then --preset, then the
+user's own config.yml. `ralph check --show` says which came from where.
+The agent is any command. It gets the prompt on standard input. It says that
+the task is complete with the line <ralph>COMPLETE</ralph>, or that it needs a
+person with <ralph>BLOCKED: reason</ralph>.";
+/// The columns of a terminal that nobody has made wider.
+const COLUMNS: usize = 80;
 
 /// What stands below the options of `ralph run --help`.
 pub fn run_help() -> String {
     let mut out = String::from("What ends a run, beside the agent's word and yours:\n");
     let width = GUARDS.iter().map(|def| def.key.len()).max().unwrap_or(0);
     for def in GUARDS {
-        let _ = writeln!(out, "  {:width$}  {}", def.key, def.summary);
+        let mut key = def.key;
+        for line in ralph_ui::wrap(def.summary, COLUMNS - width - 4) {
+            let _ = writeln!(out, "  {key:width$}  {line}");
+            key = "";
+        }
     }
     out.push('\n');
     out.push_str(EXAMPLES);

@@ -32,7 +32,7 @@ impl CliError {
                 let color = crate::io::color(std::io::stderr().is_terminal());
                 eprintln!("{}", error.render(color));
             }
-            other => eprintln!("error: {other}"),
+            other => crate::io::complain(&format!("error: {other}")),
         }
     }
 }

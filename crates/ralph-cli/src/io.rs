@@ -20,6 +20,23 @@ pub fn print(text: &str) -> io::Result<()> {
     quiet(out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 
+/// Prints a text to be read: on a terminal no line is broken inside a word.
+pub fn show(text: &str) -> io::Result<()> {
+    print(&folded(text, ralph_ui::terminal_width()))
+}
+
+/// The same on standard error.
+pub fn complain(text: &str) {
+    eprintln!("{}", folded(text, ralph_ui::stderr_width()));
+}
+
+fn folded(text: &str, columns: Option<usize>) -> String {
+    match columns.filter(|columns| *columns > 0) {
+        Some(columns) => ralph_ui::fold(text, columns),
+        None => text.to_owned(),
+    }
+}
+
 pub fn print_json(value: &serde_json::Value) -> io::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }

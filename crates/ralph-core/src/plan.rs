@@ -29,6 +29,9 @@ pub struct Plan {
     /// The definition file this came from, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PathBuf>,
+    /// The preset below it, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     pub task: Task,
     pub agent: AgentPlan,
     /// Run before every iteration, in this order; the prompt shows what they print.
@@ -89,6 +92,7 @@ impl Plan {
             name: name.into(),
             workspace: workspace.into(),
             source: None,
+            preset: None,
             task,
             agent,
             commands: Vec::new(),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::event::{DelayReason, Event, IterationFinished, IterationInterrupted, Missing, RunStopped};
 use crate::guard::{GuardDef, Guards, Reading};
 use crate::ids::{IterationNumber, RunId};
+use crate::marker::is_signal;
 use crate::record::Record;
 use crate::state::{Checking, Phase, RunState, Running};
 use crate::time::Timestamp;
@@ -19,6 +20,8 @@ const STREAK: usize = 10;
 const CLAIMS: usize = 20;
 /// Of what the agent said last, at most this many characters are kept.
 const SAID: usize = 500;
+/// What `ralph emit` prints into the output of an agent that publishes.
+const EMITTED: &str = "ok";
 
 #[derive(Debug, Clone, Default)]
 pub struct View {
@@ -160,10 +163,18 @@ impl View {
 
     fn hear(&mut self, text: &str) {
         // A carriage return ends a line too: of a progress bar the newest state counts.
-        let newest = text.rsplit(['\n', '\r']).map(clean).find(|line| !line.is_empty());
+        let newest = text.rsplit(['\n', '\r']).map(clean).find(|line| self.is_news(line));
         if let Some(line) = newest {
             self.said = Some(line.chars().take(SAID).collect());
         }
+    }
+
+    /// Whether a line tells a person something.
+    fn is_news(&self, line: &str) -> bool {
+        let state = self.state.as_ref();
+        let is_signal = state.is_some_and(|state| is_signal(line, &state.plan.signals));
+        let emitted = line == EMITTED && state.is_some_and(|state| state.bus.is_some());
+        !line.is_empty() && !is_signal && !emitted
     }
 
     pub fn state(&self) -> Option<&RunState> {

@@ -273,6 +273,7 @@ impl Attempt {
         report.sketch = heading.sketch;
         (report.usage, report.cost_usd) = (heading.usage, heading.cost_usd);
         (report.error, report.failure) = (heading.error, heading.failure);
+        report.stderr = heading.stderr;
         report.leftovers = exit.killed_leftovers;
         report.files = self.look_after();
         report.tree = self.tree_after();

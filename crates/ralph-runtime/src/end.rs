@@ -1,9 +1,12 @@
 //! The end of what a program printed, kept while it prints. Flat memory.
 
 use ralph_core::marker::without_escapes;
+use ralph_core::view::clean;
 
 /// The log has the rest.
 const KEPT: usize = 4096;
+/// Characters of a last line.
+const LINE_MAX: usize = 240;
 
 #[derive(Debug, Default)]
 pub(crate) struct End {
@@ -32,6 +35,17 @@ impl End {
         let lines: Vec<_> = text.lines().map(without_escapes).collect();
         lines.join("\n").trim_end().to_owned()
     }
+
+    /// The newest line that says something, fit to stand in a line of ralph's own.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        // A carriage return ends a line too: of a progress bar the newest state counts.
+        let line = text.rsplit(['\n', '\r']).map(clean).find(|line| !line.is_empty())?;
+        Some(match line.char_indices().nth(LINE_MAX) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None => line,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -55,5 +69,20 @@ mod tests {
         let mut end = End::default();
         end.push(b"\x1b[31mfailed\x1b[0m\nat \xff line 3\n");
         assert_eq!(end.text(), "failed\nat \u{fffd} line 3");
+    }
+
+    #[test]
+    fn the_last_line_is_clean_and_short() {
+        let last = |chunks: &[&[u8]]| {
+            let mut end = End::default();
+            chunks.iter().for_each(|chunk| end.push(chunk));
+            end.last_line()
+        };
+        assert_eq!(last(&[]), None);
+        assert_eq!(last(&[b" \n\x1b[0m\n"]), None);
+        assert_eq!(last(&[b"first\nbo", b"om\xff\x1b[31m!\n\n"]).as_deref(), Some("boom\u{fffd}!"));
+        assert_eq!(last(&[b"10%\r20%\r"]).as_deref(), Some("20%"));
+        let long = last(&[&[b'x'; 100_000]]).unwrap_or_default();
+        assert_eq!(long.chars().count(), LINE_MAX + 1);
     }
 }

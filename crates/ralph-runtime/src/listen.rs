@@ -174,7 +174,7 @@ impl StreamEars {
         }
         let (said, tail) = (self.speech.finish(), self.end.text());
         let sketch = Some(self.drawing.finish());
-        Heading { found, said, tail, sketch, bytes: 0, usage, cost_usd, error, failure }
+        Heading { found, said, tail, sketch, usage, cost_usd, error, failure, ..Heading::default() }
     }
 
     fn failure(&self, now: Timestamp) -> Option<Failure> {

@@ -72,6 +72,8 @@ pub(crate) struct Heading {
     pub cost_usd: Option<f64>,
     pub error: Option<String>,
     pub failure: Option<Failure>,
+    /// The last line on stderr, if it failed and nothing better tells why.
+    pub stderr: Option<String>,
 }
 
 pub(crate) struct Output {
@@ -91,6 +93,7 @@ struct TextEars {
     speech: SpeechScanner,
     sampler: Sampler,
     end: End,
+    errors: End,
     drawing: Drawing,
 }
 
@@ -108,8 +111,8 @@ impl Output {
             None => {
                 let speech = SpeechScanner::new(rules.clone());
                 let (scanner, sampler) = (TailScanner::new(rules), Sampler::default());
-                let (end, drawing) = (End::default(), Drawing::new(ignore));
-                Ears::Text(Box::new(TextEars { scanner, speech, sampler, end, drawing }))
+                let (end, errors, drawing) = (End::default(), End::default(), Drawing::new(ignore));
+                Ears::Text(Box::new(TextEars { scanner, speech, sampler, end, errors, drawing }))
             }
         };
         Self { spool, copy, ears }
@@ -133,7 +136,10 @@ impl Output {
                 ears.end.push(bytes);
                 ears.sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
             }
-            Ears::Text(ears) => ears.drawing.text(stream, bytes),
+            Ears::Text(ears) => {
+                ears.drawing.text(stream, bytes);
+                ears.errors.push(bytes);
+            }
             Ears::Stream(ears) => ears.take(stream, bytes, tell),
         }
     }
@@ -155,11 +161,12 @@ impl Output {
         let bytes = self.spool.total();
         match self.ears {
             Ears::Text(ears) => {
-                let TextEars { scanner, speech, mut sampler, end, drawing } = *ears;
+                let TextEars { scanner, speech, mut sampler, end, errors, drawing } = *ears;
                 sampler.finish(&mut |text, truncated| tell(Heard::Said { text, truncated }));
                 let (found, said, tail) = (scanner.finish(), speech.finish(), end.text());
                 let sketch = Some(drawing.finish());
-                Heading { found, said, tail, sketch, bytes, ..Heading::default() }
+                let stderr = errors.last_line().filter(|_| *exit != process::Status::Code(0));
+                Heading { found, said, tail, sketch, bytes, stderr, ..Heading::default() }
             }
             Ears::Stream(ears) => Heading { bytes, ..ears.finish(exit, now, tell) },
         }

@@ -7,7 +7,7 @@ use ralph_core::event::RunStopped;
 use ralph_core::guard::Unit;
 use ralph_core::stop::StopKind;
 use ralph_core::time::Timestamp;
-use ralph_core::view::{GuardReading, Totals, View, clean};
+use ralph_core::view::{Ended, GuardReading, Totals, View, clean};
 
 use crate::Style;
 use crate::format::{count, duration, money, thousands};
@@ -97,11 +97,42 @@ fn body(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
     if let Some(saved) = view.state().and_then(waits::saved) {
         lines.extend(labelled("saved", wrap(&saved, COLUMNS - LABEL), paint));
     }
-    let failed = view.stopped().is_some_and(|stopped| stopped.kind == StopKind::Failed);
-    if let Some(said) = view.said().filter(|_| failed) {
-        lines.extend(labelled("said", vec![fit(said, COLUMNS - LABEL)], paint));
+    let Some(stopped) = view.stopped() else { return lines };
+    if let Some(refused) = refused(view).filter(|_| stopped.kind == StopKind::Limit) {
+        lines.extend(labelled("refused", paragraph(&refused, COLUMNS - LABEL, MESSAGE_LINES), paint));
+    }
+    if stopped.kind == StopKind::Failed {
+        if let Some(error) = last_error(view).filter(|error| !stopped.message.contains(*error)) {
+            lines.extend(labelled("error", vec![fit(&clean(error), COLUMNS - LABEL)], paint));
+        }
+        if let Some(said) = view.said() {
+            lines.extend(labelled("said", vec![fit(said, COLUMNS - LABEL)], paint));
+        }
     }
     lines
+}
+
+/// Why the last iteration failed, if it did.
+fn last_error(view: &View) -> Option<&str> {
+    match view.last()? {
+        Ended::Finished(finished) => finished.error.as_deref(),
+        Ended::Interrupted(_) => None,
+    }
+}
+
+/// `the last claim (#2): gate tests: exit code 1`, if the agent thought that it was done and was not.
+fn refused(view: &View) -> Option<String> {
+    let state = view.state()?;
+    let shown = view.claims().last().map(|claim| (claim.iteration, &claim.missing));
+    // A run that is shown from its resume on has its claims in the state.
+    let (iteration, missing) =
+        shown.or_else(|| state.proof.rejected.as_ref().map(|claim| (claim.iteration, &claim.missing)))?;
+    let reasons = missing.iter().map(|one| {
+        let gate = state.plan.proof.gates.iter().any(|gate| gate.name == one.name);
+        format!("{}{}: {}", if gate { "gate " } else { "" }, clean(&one.name), clean(&one.why))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    (!reasons.is_empty()).then(|| format!("the last claim (#{iteration}): {}", reasons.join("; ")))
 }
 
 /// `7 iterations, 1 failed, 12m30s of work in 13m05s, $1.24`
@@ -154,6 +185,11 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
     let run = view.run().map(|run| clean(&run.0)).unwrap_or_default();
     let resume = |why: &'static str| Next::new(format!("ralph resume {run}"), why);
     let explain = Next::new(format!("ralph explain {run}"), "why it stopped");
+    // A resume has the hats as they were: what was wrong with them is only mended by a new run.
+    if ["no_subscriber", "no_handoff"].contains(&stopped.reason.as_str()) {
+        let anew = Next::new("ralph run …".to_owned(), "anew, with the hats mended");
+        return vec![anew, resume("let the coordinator go on"), explain];
+    }
     match stopped.kind {
         StopKind::Done => {
             vec![Next::new(format!("ralph replay {run}"), "see the run again")]

@@ -29,9 +29,10 @@ use ralph_core::time::Timestamp;
 use ralph_core::view::View;
 
 pub use json::JsonScreen;
-pub use live::{LiveScreen, terminal_width};
+pub use live::{LiveScreen, stderr_width, terminal_width};
 pub use paint::{color_wanted, terminal_can_redraw};
 pub use plain::PlainScreen;
+pub use text::{fold, wrap};
 pub use thread::ScreenThread;
 
 #[cfg(test)]
@@ -91,11 +92,14 @@ pub struct ScreenOptions {
     pub view: View,
     /// Whether a person at the terminal can cut a wait short by a key.
     pub keys: bool,
+    /// How wide the terminal is, if it is one. A live screen asks for itself.
+    pub columns: Option<usize>,
 }
 
 impl ScreenOptions {
     pub fn new(style: Style) -> ScreenOptions {
-        ScreenOptions { verbosity: Verbosity::Normal, style, view: View::default(), keys: false }
+        let (verbosity, view) = (Verbosity::Normal, View::default());
+        ScreenOptions { verbosity, style, view, keys: false, columns: None }
     }
 }
 

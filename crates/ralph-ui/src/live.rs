@@ -17,7 +17,7 @@ use crate::format::{closeness, elapsed};
 use crate::out::Out;
 use crate::paint::Tone;
 use crate::story::Story;
-use crate::text::{COLUMNS, columns_of, fit};
+use crate::text::{COLUMNS, columns_of, fit, fold};
 use crate::words::stuck;
 use crate::{Screen, ScreenOptions, waits};
 
@@ -47,6 +47,11 @@ pub fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
+/// The same for standard error.
+pub fn stderr_width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0))
+}
+
 impl LiveScreen {
     /// `width` is asked at every redraw, so that a window may change its size.
     pub fn new(
@@ -72,12 +77,15 @@ impl LiveScreen {
                 text.push_str(ERASE);
                 self.drawn.clear();
             }
-            for line in lines {
-                text.push_str(&line);
-                text.push('\n');
-            }
+            text.push_str(&self.folded(&lines));
         }
         self.redraw(text);
+    }
+
+    /// The lines as they fit between the edges of the terminal.
+    fn folded(&self, lines: &[String]) -> String {
+        let columns = (self.width)().filter(|columns| *columns > 0).unwrap_or(usize::MAX);
+        lines.iter().map(|line| fold(line, columns) + "\n").collect()
     }
 
     /// Writes `text`, which ends at the start of a line, and the live line if it has changed.
@@ -86,8 +94,9 @@ impl LiveScreen {
         if line != self.drawn {
             match line.is_empty() {
                 true => text.push_str(ERASE),
-                // Cleared behind the text, not before it: a line that is erased first flickers.
-                false => text.push_str(&format!("\r{NO_WRAP}{line}\u{1b}[K{WRAP}")),
+                // Cleared behind the text, not before it: a line that is erased first flickers. Then back to its start:
+                // the terminal itself writes `^C` where the cursor is, and behind a full line that would begin another.
+                false => text.push_str(&format!("\r{NO_WRAP}{line}\u{1b}[K{WRAP}\r")),
             }
             self.drawn = line;
         }
@@ -197,10 +206,8 @@ impl Screen for LiveScreen {
             text.push_str(ERASE);
             self.drawn.clear();
         }
-        for line in self.story.end() {
-            text.push_str(&line);
-            text.push('\n');
-        }
+        let lines = self.story.end();
+        text.push_str(&self.folded(&lines));
         if !text.is_empty() {
             self.out.write(&text);
         }

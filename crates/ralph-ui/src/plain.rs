@@ -6,22 +6,31 @@ use ralph_core::record::Record;
 
 use crate::out::Out;
 use crate::story::Story;
+use crate::text::fold;
 use crate::{Screen, ScreenOptions};
 
 pub struct PlainScreen {
     out: Out,
     story: Story,
+    /// Of a terminal; on a pipe an event stays on its line.
+    columns: Option<usize>,
 }
 
 impl PlainScreen {
     pub fn new(out: Box<dyn Write + Send>, options: ScreenOptions) -> PlainScreen {
-        PlainScreen { out: Out::new(out), story: Story::new(options) }
+        let columns = options.columns.filter(|columns| *columns > 0);
+        PlainScreen { out: Out::new(out), story: Story::new(options), columns }
     }
 
     fn print(&mut self, lines: Vec<String>) {
-        if !lines.is_empty() {
-            self.out.write(&(lines.join("\n") + "\n"));
+        if lines.is_empty() {
+            return;
         }
+        let text = lines.join("\n") + "\n";
+        self.out.write(&match self.columns {
+            Some(columns) => fold(&text, columns),
+            None => text,
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use ralph_core::event::{DelayStarted, Event, GateFinished};
 use ralph_core::guard::Asked;
+use ralph_core::plan::Plan;
 use ralph_core::record::Record;
 use ralph_core::state::RunState;
 use ralph_core::view::{Ended, GuardReading, View, Wait, clean};
@@ -10,7 +11,7 @@ use crate::closing;
 use crate::format::{closeness, count, limit};
 use crate::live::NEAR;
 use crate::paint::{Paint, Tone};
-use crate::text::{COLUMNS, columns_of, wrap_list};
+use crate::text::{COLUMNS, columns_of, fit, wrap_list};
 use crate::waits;
 use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
@@ -210,6 +211,9 @@ impl Story {
             let names: Vec<String> = plan.fallback.iter().map(|agent| clean(&agent.name)).collect();
             lines.push(format!("  {} at limits and outages: {}", self.label(""), names.join(", ")));
         }
+        if let Some(from) = settings_from(plan) {
+            lines.push(format!("  {} {}", self.label("config"), fit(&from, COLUMNS - 10)));
+        }
         let mut label = self.label("limits");
         for part in wrap_list(&self.limits(state, record), COLUMNS - 10) {
             lines.push(format!("  {label} {part}"));
@@ -235,4 +239,15 @@ impl Story {
     fn run_arg(&self) -> String {
         self.view.run().map(|run| format!(" {}", clean(&run.0))).unwrap_or_default()
     }
+}
+
+/// `ralph.yml + preset quick`: where the settings come from, beside flags and defaults.
+fn settings_from(plan: &Plan) -> Option<String> {
+    let file = plan.source.as_ref().map(|path| {
+        let below = path.strip_prefix(&plan.workspace).unwrap_or(path);
+        clean(&below.to_string_lossy())
+    });
+    let preset = plan.preset.as_ref().map(|name| format!("preset {}", clean(name)));
+    let parts: Vec<String> = file.into_iter().chain(preset).collect();
+    (!parts.is_empty()).then(|| parts.join(" + "))
 }

@@ -1,5 +1,6 @@
 //! Text that has to fit: cut to a width, wrapped, quoted.
 
+use ralph_core::marker::without_escapes;
 use ralph_core::view::clean;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -39,7 +40,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
 }
 
 /// Breaks between words so that each line has at most `columns`; a word that is longer is broken anywhere.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -68,6 +69,60 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// The lines of a text, broken between words where they are wider than a terminal. What follows stands below the column
+/// that the line's text begins in. A word that is longer than a line is left whole, so that it can be copied.
+pub fn fold(text: &str, columns: usize) -> String {
+    let lines: Vec<String> = text.split('\n').map(|line| fold_line(line, columns)).collect();
+    lines.join("\n")
+}
+
+fn fold_line(line: &str, columns: usize) -> String {
+    if shown_columns(line) <= columns {
+        return line.to_owned();
+    }
+    let hang = hang(line, columns);
+    let mut out = String::new();
+    // Spaces stand before the word they are kept with, and go where the line is broken.
+    let (mut used, mut spaces) = (0, 0);
+    for (at, word) in line.split(' ').enumerate() {
+        spaces += usize::from(at > 0);
+        if word.is_empty() {
+            continue;
+        }
+        let wide = shown_columns(word);
+        if used + spaces + wide > columns && used > hang {
+            out.push_str(&format!("\n{:hang$}", ""));
+            (used, spaces) = (hang, 0);
+        }
+        out.push_str(&format!("{:spaces$}{word}", ""));
+        (used, spaces) = (used + spaces + wide, 0);
+    }
+    out
+}
+
+/// The column that the text of a line begins in: behind its labels, which have two spaces behind them.
+fn hang(line: &str, columns: usize) -> usize {
+    let (mut at, mut spaces, mut found) = (0, 0, None);
+    for word in line.split(' ') {
+        match word.is_empty() {
+            true => spaces += 1,
+            false => {
+                if spaces > 1 && at <= columns / 2 {
+                    found = Some(at);
+                }
+                spaces = 1;
+            }
+        }
+        at += shown_columns(word) + 1;
+    }
+    found.unwrap_or(2).min(columns / 2)
+}
+
+/// The columns of a text with colours in it.
+fn shown_columns(text: &str) -> usize {
+    columns_of(&without_escapes(text))
 }
 
 /// Items with commas between, broken between items only.
@@ -159,6 +214,26 @@ mod tests {
         }
         assert_eq!(wrap("a bc d", 4), ["a bc", "d"]);
         assert_eq!(wrap("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_line_that_is_too_wide_goes_on_below_where_its_text_begins() {
+        assert_eq!(fold("a line\n  that fits", 11), "a line\n  that fits");
+        assert_eq!(
+            fold("#12 failed 3s: exit code 9: boom  (failures 1/5)", 30),
+            "#12 failed 3s: exit code 9:\n  boom  (failures 1/5)"
+        );
+        assert_eq!(
+            fold("  agent   one two three four five", 22),
+            "  agent   one two\n          three four\n          five"
+        );
+        assert_eq!(fold("  off: one, two, three", 14), "  off: one,\n  two, three");
+        // Colours take no room, and a word that fits nowhere is left whole.
+        assert_eq!(fold("\u{1b}[2mone two\u{1b}[0m three", 7), "\u{1b}[2mone two\u{1b}[0m\n  three");
+        assert_eq!(fold("see /a/very/long/path now", 10), "see\n  /a/very/long/path\n  now");
+        for columns in 0..5 {
+            fold("  a  b c  日本語 \u{1b}[2m", columns);
+        }
     }
 
     #[test]

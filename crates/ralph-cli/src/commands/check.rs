@@ -24,6 +24,7 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     if let Some(warnings) = &warnings {
         eprintln!("{}\n", warnings.render(crate::io::color(std::io::stderr().is_terminal())));
     }
+    loaded.check_start(&plan)?;
     let found = warnings.map_or(0, |warnings| warnings.diagnostics().len());
     match (args.json, args.show) {
         (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
@@ -42,7 +43,12 @@ fn verdict(loaded: &Loaded, warnings: usize) -> String {
     };
     match &loaded.task {
         Task::Text(text) if text.is_empty() => {
-            format!("{verdict}\nit has no prompt: give one with `-p` or `-f` when it runs")
+            let is_md =
+                loaded.file.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "md"));
+            let place = if is_md { "below its settings" } else { "into PROMPT.md" };
+            format!(
+                "{verdict}\nit has no prompt: write one {place}, or give it with `-p` or `-f` when it runs"
+            )
         }
         _ => verdict,
     }

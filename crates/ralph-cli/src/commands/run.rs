@@ -53,6 +53,7 @@ pub fn work(
     let plan = loaded.to_plan(log_dir, is_root)?;
     check_agents(&loaded, &plan)?;
     check_commands(&loaded, &plan)?;
+    loaded.check_start(&plan)?;
     warn_of_unknown_cost(&plan);
     warn_of_findings(&loaded, &plan);
     if dry {
@@ -119,10 +120,10 @@ fn warn_of_unknown_cost(plan: &Plan) {
     if plan.limits.max_cost_usd.is_some() && !unknown.is_empty() {
         let (who, whose) =
             (unknown.join(", "), if unknown.len() == 1 { "its model" } else { "their models" });
-        eprintln!(
+        crate::io::complain(&format!(
             "note: max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
              set `prices` and the model, or limit `event_loop.max_tokens`"
-        );
+        ));
     }
 }
 

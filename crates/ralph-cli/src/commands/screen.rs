@@ -26,7 +26,7 @@ fn options(args: &ScreenArgs, view: View, keys: bool) -> ScreenOptions {
         (_, true) => Verbosity::Verbose,
         _ => Verbosity::Normal,
     };
-    ScreenOptions { verbosity, view, keys, ..ScreenOptions::new(style()) }
+    ScreenOptions { verbosity, view, keys, columns: terminal_width(), ..ScreenOptions::new(style()) }
 }
 
 /// The screen of a live run: JSON if asked for, a live line on a terminal that can redraw it, else plain lines. At a

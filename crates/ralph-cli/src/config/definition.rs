@@ -36,7 +36,8 @@ pub struct Definition {
     pub cli: Option<CliDef>,
     /// The task, as text. In a RALPH.md the body is the prompt.
     pub prompt: Option<Text>,
-    /// A file that holds the task, relative to the file that names it. Use `prompt` or `prompt_file`, not both.
+    /// A file that holds the task, relative to the file that names it. Use `prompt` or `prompt_file`, not both. Without either:
+    /// PROMPT.md in the workspace, if it is there.
     pub prompt_file: Option<Text>,
     /// Commands that are run before every iteration, in this order. `{{ commands.NAME }}` in the prompt is what they print.
     pub commands: Vec<CommandDef>,

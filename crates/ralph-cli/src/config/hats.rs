@@ -382,10 +382,27 @@ fn text_of(task: &Task) -> Option<String> {
 
 /// What the analysis of the hats finds, each with its place.
 pub fn findings(settings: &Settings, plan: &HatsPlan) -> Vec<Diagnostic> {
-    analyse(plan).into_iter().map(|finding| warning(settings, plan, finding)).collect()
+    let found = analyse(plan).into_iter().filter(|finding| !is_fatal(finding));
+    found.map(|finding| diagnostic(Diagnostic::warning, settings, plan, finding)).collect()
 }
 
-fn warning(settings: &Settings, plan: &HatsPlan, finding: Finding) -> Diagnostic {
+/// What leaves nothing to run.
+pub fn fatal(settings: &Settings, plan: &HatsPlan) -> Vec<Diagnostic> {
+    let found = analyse(plan).into_iter().filter(is_fatal);
+    found.map(|finding| diagnostic(Diagnostic::new, settings, plan, finding)).collect()
+}
+
+/// The run would end before its first iteration, and a resume can not change the hats.
+fn is_fatal(finding: &Finding) -> bool {
+    finding.place == FindingPlace::StartingEvent
+}
+
+fn diagnostic(
+    new: fn(String) -> Diagnostic,
+    settings: &Settings,
+    plan: &HatsPlan,
+    finding: Finding,
+) -> Diagnostic {
     let (path, meant) = match &finding.place {
         FindingPlace::StartingEvent => ("event_loop.starting_event".to_owned(), None),
         FindingPlace::RequiredEvent(n) => {
@@ -412,7 +429,7 @@ fn warning(settings: &Settings, plan: &HatsPlan, finding: Finding) -> Diagnostic
     let value = settings.root.at(&path).filter(|_| !as_key).map(|value| value.span);
     let key =
         || settings.root.find(&path).or_else(|| settings.root.entry("hats")).map(|entry| entry.key_span);
-    let found = Diagnostic::warning(finding.message);
+    let found = new(finding.message);
     let found = match value.or_else(key) {
         Some(span) => found.at(settings.map.place(span)),
         None => found,

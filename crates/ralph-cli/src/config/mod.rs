@@ -63,6 +63,8 @@ use target::{Kind, Target};
 use validate::Settings;
 use yaml::{Node, Value};
 
+/// The task of a definition that names none, in the workspace.
+const USUAL_PROMPT: &str = "PROMPT.md";
 /// No definition is this large; a file that never ends must not fill the memory.
 const MAX_FILE: u64 = 16 << 20;
 /// Settings alone, without the body of a RALPH.md.
@@ -143,13 +145,22 @@ pub struct Loaded {
     pub workspace: PathBuf,
     /// The definition file, absolute, if there is one.
     pub file: Option<PathBuf>,
+    /// The preset below it.
+    pub preset: Option<String>,
     settings: Settings,
 }
 
 impl Loaded {
     /// Every setting with its value and where it came from.
     pub fn settings(&self) -> Vec<Setting> {
-        show::settings(&self.settings, &self.definition)
+        let mut all = show::settings(&self.settings, &self.definition);
+        // A file that is found without being named is a value all the same.
+        if let (Task::File(path), None) = (&self.task, &self.definition.prompt_file)
+            && let Some(one) = all.iter_mut().find(|one| one.path == "prompt_file")
+        {
+            one.value = Some(path.strip_prefix(&self.workspace).unwrap_or(path).display().to_string());
+        }
+        all
     }
 
     /// An error about a setting that only shows later, such as an agent that is not installed.
@@ -165,6 +176,12 @@ impl Loaded {
     pub fn is_known(&self, command: usize) -> bool {
         let depends = self.definition.commands.get(command).is_some_and(commands::depends_on_args);
         self.args.is_some() || !depends
+    }
+
+    /// Whether there is anything to run: somebody has to hear the event with which hats start.
+    pub fn check_start(&self, plan: &Plan) -> Result<(), ConfigError> {
+        let found = plan.hats.iter().flat_map(|hats| hats::fatal(&self.settings, hats)).collect();
+        ConfigError::from_all(found).map_or(Ok(()), Err)
     }
 
     /// What is worth a warning before anything runs.
@@ -230,6 +247,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
             args,
             name: target.as_ref().map_or_else(|| target::folder_name(&workspace), |one| one.name.clone()),
             file: target.map(|target| target.path),
+            preset: sources.preset.clone(),
             workspace,
             settings,
         }),
@@ -421,7 +439,7 @@ impl TaskPlace<'_> {
             return self.prompt_file(settings, &file.0, layer);
         }
         // Where ralph-orchestrator looks, too.
-        let usual = self.workspace.join("PROMPT.md");
+        let usual = self.workspace.join(USUAL_PROMPT);
         if self.body.is_none() && (self.target.is_some() || self.preset) && usual.is_file() {
             return Ok(Task::File(usual));
         }

@@ -65,6 +65,7 @@ impl Loaded {
         let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
             source: self.file.clone(),
+            preset: self.preset.clone(),
             commands,
             idle,
             args,

@@ -128,3 +128,39 @@ fn a_file_of_ralph_orchestrator_keeps_working() {
     let events = world.events();
     assert_eq!(events.last("run.started")["plan"]["limits"]["max_runtime_ms"], 600_000);
 }
+
+#[test]
+fn a_run_says_where_its_settings_come_from() {
+    let world = World::new();
+    let agent = world.agent("say hi");
+    let header = |args: &[&str]| {
+        let done = world.ralph([&["run", "-p", "x", "-a", &agent, "-n", "1"], args].concat()).expect(3);
+        done.stdout.lines().find_map(|line| line.strip_prefix("  config  ").map(str::to_owned))
+    };
+    assert_eq!(header(&[]), None);
+    assert_eq!(header(&["--preset", "quick"]).as_deref(), Some("preset quick"));
+    // It applies to runs with -p, and lies over a preset.
+    world.write("ralph.yml", "event_loop: {max_iterations: 7}\n");
+    assert_eq!(header(&[]).as_deref(), Some("ralph.yml"));
+    assert_eq!(header(&["--preset", "quick"]).as_deref(), Some("ralph.yml + preset quick"));
+    let plan = world.events().last("run.started")["plan"].clone();
+    assert_eq!((&plan["preset"], &plan["limits"]["max_runtime_ms"]), (&json!("quick"), &json!(1_200_000)));
+    let elsewhere = world.path("files").join("other.yml");
+    std::fs::write(&elsewhere, "credit: true\n").expect("write");
+    let elsewhere = elsewhere.display().to_string();
+    assert_eq!(header(&[&elsewhere]), Some(elsewhere));
+}
+
+#[test]
+fn the_help_of_run_fits_a_terminal_of_80_columns() {
+    let world = World::new();
+    let mut help = world.command(RALPH);
+    help.args(["run", "--help"]).env("COLUMNS", "80");
+    let help = world.spawn(help).wait().expect(0).stdout;
+    assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    let ends = help.lines().skip_while(|line| !line.starts_with("What ends a run")).skip(1);
+    for line in ends.take_while(|line| !line.is_empty()) {
+        let (key, rest) = line.split_at(24);
+        assert!(key.ends_with("  ") && !rest.starts_with(' '), "{line}");
+    }
+}

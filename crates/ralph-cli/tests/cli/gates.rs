@@ -102,6 +102,17 @@ fn a_single_pass_that_is_refused_has_failed() {
 }
 
 #[test]
+fn a_run_that_ends_at_a_limit_says_that_its_last_claim_was_refused() {
+    let world = World::new();
+    define(&world, &["{name: tests, run: \"sh -c 'exit 3'\"}"], "");
+    let done = world.run(CLAIM, &["-n", "2"]).expect(3);
+    let line = "  refused the last claim (#2): gate tests: exit code 3\n";
+    assert!(done.stdout.contains(line), "{}", done.stdout);
+    let done = world.run("say not yet", &["-n", "2"]).expect(3);
+    assert!(!done.stdout.contains("refused"), "{}", done.stdout);
+}
+
+#[test]
 fn claims_refused_again_and_again_end_the_run_with_what_the_gate_said() {
     let world = World::new();
     let gates = ["{name: tests, run: \"sh -c 'echo it is still broken; exit 1'\"}"];

@@ -261,6 +261,49 @@ fn a_hat_is_reset_in_a_run_that_goes_on() {
     world.verify();
 }
 
+#[test]
+fn a_start_that_nobody_hears_is_a_mistake_before_anything_runs() {
+    let world = world(
+        "agent: sh\nprompt: x\nevent_loop: {starting_event: work.start}\nhats:\n  \
+         a: {triggers: [task.start], publishes: [x]}\n",
+    );
+    for command in ["run", "check"] {
+        let refused = world.ralph([command]).expect(2);
+        assert!(refused.stderr.contains("error: no hat is triggered by `work.start`"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("ralph.yml:3:30"), "{}", refused.stderr);
+    }
+    assert!(world.run_dirs().is_empty());
+    // The picture of it can still be drawn.
+    world.ralph(["graph"]).expect(0);
+}
+
+#[test]
+fn hats_that_lead_nowhere_are_mended_by_a_new_run() {
+    let world = world("hats:\n  a: {triggers: [task.start], publishes: [x]}\n");
+    let done = world.run("emit x", &[]).expect(4);
+    let next: String = done.stdout.split("  next    ").skip(1).collect();
+    assert!(
+        next.starts_with("ralph run …") && !done.stdout.contains("once that is fixed"),
+        "{}",
+        done.stdout
+    );
+}
+
+/// What the documents show has no warnings.
+#[test]
+fn the_examples_of_the_documents_are_fine() {
+    let documents = [include_str!("../../../../README.md"), include_str!("../../../../docs/hats.md")];
+    for document in documents {
+        let examples = document.split("```yaml\n").skip(1).filter_map(|rest| rest.split_once("```"));
+        let example =
+            examples.map(|(yaml, _)| yaml).find(|yaml| yaml.contains("\nhats:\n")).expect("an example");
+        let world = World::new();
+        world.write("ralph.yml", example);
+        let checked = world.ralph(["check", "--set", "agent.command=sh"]).expect(0);
+        assert!(checked.stdout.contains("is fine") && checked.stderr.is_empty(), "{checked:?}");
+    }
+}
+
 /// As ralph-orchestrator writes it.
 #[test]
 fn a_file_of_ralph_orchestrator_runs_to_its_promise() {

@@ -108,6 +108,28 @@ fn failures_in_a_row_end_it_and_a_success_starts_the_count_again() {
 }
 
 #[test]
+fn a_failure_tells_what_the_agent_said_last_on_stderr() {
+    let world = World::new();
+    let failing =
+        "on 2: save-prompt prompt\nerr a warning\nerr \u{1b}[31mboom\u{1b}[0m on stderr\nerr\nexit 9";
+    let done = world.run(failing, &[&["-n", "2"], &NO_BACKOFF[..]].concat()).expect(3);
+    let why = "exit code 9: boom on stderr";
+    assert!(done.stdout.contains(why), "{}", done.stdout);
+    assert_eq!(world.events().fields("iteration.finished", "error"), [why, why]);
+    assert!(world.read("prompt").contains(why), "the next iteration has to know");
+    let done = world.run(failing, &["-s"]).expect(1);
+    assert!(done.stdout.contains(&format!("\n  error   {why}\n")), "{}", done.stdout);
+    for command in ["status", "explain"] {
+        let told = world.ralph([command]).expect(0).stdout;
+        assert!(told.contains(why), "{told}");
+    }
+    world.verify();
+    // What a program prints that does well is no failure.
+    world.run("err chatter", &["-n", "1"]).expect(3);
+    assert_eq!(world.events().last("agent.exited")["stderr"], Value::Null);
+}
+
+#[test]
 fn stop_on_error_ends_at_the_first_failure() {
     let world = World::new();
     let done = world.run("on 2: kill-self 11", &["-s"]);

@@ -7,21 +7,30 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use rustix::termios::tcgetattr;
+use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
 use crate::harness::*;
 
 /// Runs a short loop on a terminal and gives back all that was written to it.
 fn on_a_terminal(world: &World, env: &[(&str, &str)]) -> String {
+    let agent = world.agent("say reading the code\nsleep 300ms\nsay <ralph>COMPLETE</ralph>");
+    shown_by(world, &["run", "-p", "x", "-a", &agent], env, 0)
+}
+
+/// What ralph writes to a terminal, of this width if it has one, when all goes well.
+fn shown_by(world: &World, args: &[&str], env: &[(&str, &str)], columns: u16) -> String {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal");
     let name = ptsname(&master, Vec::new()).expect("its name");
     let open = || -> OwnedFd {
         rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal")
     };
-    let agent = world.agent("say reading the code\nsleep 300ms\nsay <ralph>COMPLETE</ralph>");
+    if columns > 0 {
+        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).expect("a size");
+    }
     let mut command = world.command(RALPH);
-    command.args(["run", "-p", "x", "-a", &agent]).stdin(open()).stdout(open()).stderr(open());
+    command.args(args).stdin(open()).stdout(open()).stderr(open());
     command.env("TERM", "xterm-256color").envs(env.iter().copied());
     let mut child = command.spawn().expect("start");
     // The command holds the terminal open; without it the end of ralph is the end of what is written.
@@ -49,6 +58,26 @@ fn a_terminal_gets_a_live_line_and_colours() {
     let seen = on_a_terminal(&world, &[]);
     assert!(seen.contains("reading the code"), "the live line shows what the agent says: {seen:?}");
     assert!(seen.contains("#1 ") && has_style(&seen), "{seen:?}");
+}
+
+#[test]
+fn what_is_too_wide_for_a_terminal_breaks_between_words() {
+    let world = World::new();
+    let why = "no such table: customers, orders, and what else was expected";
+    world.run(&format!("err {why}\nexit 9"), &["-n", "1"]).expect(3);
+    let plain = [("NO_COLOR", "1")];
+    for command in ["explain", "status", "replay"] {
+        let seen = shown_by(&world, &[command], &plain, 60);
+        assert!(!seen.contains(why) && seen.contains("customers,"), "{seen}");
+        let lines = || seen.lines().map(str::trim_end);
+        // The workspace is one word.
+        let words = lines().filter(|line| !line.contains("/work"));
+        assert!(words.clone().all(|line| line.chars().count() <= 60), "{command}: {seen}");
+        let joined: String = lines().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+        assert!(joined.contains(why), "{joined}");
+    }
+    // A pipe gets it as it is.
+    assert!(world.ralph(["explain"]).expect(0).stdout.contains(why));
 }
 
 #[test]

@@ -218,10 +218,13 @@ impl Turn<'_> {
 
 /// In words, why an attempt that nobody cut short failed.
 fn failure_of(exited: &AgentExited) -> Option<String> {
+    let last_line = exited.stderr.as_ref().map(|line| format!(": {line}")).unwrap_or_default();
     match &exited.exit {
         Exit::Code(0) => exited.error.clone(),
-        Exit::Code(code) => Some(exited.error.clone().unwrap_or_else(|| format!("exit code {code}"))),
-        Exit::Signal(signal) => Some(format!("killed by signal {signal}{}", signal_name(*signal))),
+        Exit::Code(code) => {
+            Some(exited.error.clone().unwrap_or_else(|| format!("exit code {code}{last_line}")))
+        }
+        Exit::Signal(signal) => Some(format!("killed by signal {signal}{}{last_line}", signal_name(*signal))),
         Exit::Lost { message } | Exit::Missing { message } | Exit::NotStarted { message } => {
             Some(message.clone())
         }
@@ -252,5 +255,27 @@ fn signal_name(signal: i32) -> &'static str {
         15 => " (SIGTERM)",
         24 => " (SIGXCPU)",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::IterationNumber;
+
+    #[test]
+    fn a_failure_names_the_last_line_on_stderr_where_there_is_one() {
+        let failure = |exit, stderr: Option<&str>, error: Option<&str>| {
+            let mut exited = AgentExited::new(IterationNumber(1), 1, exit);
+            (exited.stderr, exited.error) = (stderr.map(str::to_owned), error.map(str::to_owned));
+            failure_of(&exited)
+        };
+        let failed = |exit, stderr| failure(exit, stderr, None).unwrap_or_default();
+        assert_eq!(failed(Exit::Code(9), None), "exit code 9");
+        assert_eq!(failed(Exit::Code(9), Some("boom")), "exit code 9: boom");
+        assert_eq!(failed(Exit::Signal(9), Some("boom")), "killed by signal 9 (SIGKILL): boom");
+        // Chatter of a program that did well is no failure; a failure that the output tells is enough.
+        assert_eq!(failure(Exit::Code(0), Some("a warning"), None), None);
+        assert_eq!(failure(Exit::Code(1), Some("boom"), Some("refused")).as_deref(), Some("refused"));
     }
 }

@@ -142,6 +142,9 @@ pub struct AgentExited {
     /// What the failure is, where the output tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// The last line on stderr of a plain command that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
 }
 
 impl AgentExited {
@@ -168,6 +171,7 @@ impl AgentExited {
             cost_usd: None,
             error: None,
             failure: None,
+            stderr: None,
         }
     }
 }

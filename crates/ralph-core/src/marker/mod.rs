@@ -107,6 +107,19 @@ impl Rules {
     }
 }
 
+/// Whether a line is a signal and nothing else: it is for ralph, and says nothing to a person.
+pub fn is_signal(line: &str, signals: &SignalPlan) -> bool {
+    let tagged = |open, close| {
+        let inner = strip_tag(line, open, true).and_then(|rest| strip_tag(rest, close, false));
+        inner.is_some()
+    };
+    let promise = signals.completion_promise.as_deref().map(str::trim);
+    promise == Some(line)
+        || tagged(OPEN, CLOSE)
+        || tagged(PROMISE_OPEN, PROMISE_CLOSE)
+        || speech::is_marker(line)
+}
+
 /// Looks for complete and blocked in a whole text, such as the final answer of an agent whose stream names it.
 pub fn scan(text: &str, rules: &Rules) -> Found {
     let mut fence = Fence::default();

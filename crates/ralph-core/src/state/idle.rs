@@ -8,6 +8,9 @@ use crate::hat::Hat;
 use crate::marker::AgentState;
 use crate::plan::Reaction;
 
+/// Nobody starts an agent more often than this: of one that takes no time, thousands would be told after a moment.
+const LEAST_ITERATION: Duration = Duration::from_secs(1);
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Idle {
     /// What the agent said it was when it last worked; nothing while there is work.
@@ -123,8 +126,7 @@ impl RunState {
             return None;
         }
         let each = worked.as_secs_f64() / f64::from(iterations) + self.plan.pace.delay.as_secs_f64();
-        // An agent that takes no time at all would be started without end.
-        let iterations = (waited.as_secs_f64() / each.max(0.001)).floor() as u64;
+        let iterations = (waited.as_secs_f64() / each.max(LEAST_ITERATION.as_secs_f64())).floor() as u64;
         let average = |cost: f64| cost / f64::from(self.iterations_finished.max(1));
         let cost_usd = self.cost_usd.map(|cost| average(cost) * iterations as f64);
         Some(Saved { iterations, cost_usd, waited })

@@ -92,6 +92,27 @@ fn cleaning_leaves_what_can_stand_in_a_line() {
 }
 
 #[test]
+fn a_marker_alone_is_nothing_said() {
+    let mut run = Run::start();
+    let markers = [
+        "<ralph>COMPLETE</ralph>",
+        " <RALPH>blocked: no key</ralph>",
+        "<promise>DONE</promise>",
+        "<!-- ralph:state idle -->",
+        "<event topic=\"a.done\">x</event>",
+    ];
+    for marker in markers {
+        run.says(&format!("All is done.\n{marker}\n"));
+        assert_eq!(run.view.said(), Some("All is done."), "{marker}");
+    }
+    run.says("I will say <ralph>COMPLETE</ralph> later\n");
+    assert_eq!(run.view.said(), Some("I will say <ralph>COMPLETE</ralph> later"));
+    // What `ralph emit` prints is only that where there are hats.
+    run.says("ok\n");
+    assert_eq!(run.view.said(), Some("ok"));
+}
+
+#[test]
 fn the_last_thing_said_is_the_last_line_with_something_in_it() {
     let mut run = Run::start();
     assert_eq!(run.view.said(), None);

@@ -1,11 +1,12 @@
 //! The closing block for every way a run ends.
 
 use super::script::*;
-use crate::Verbosity;
+use crate::{Style, Verbosity};
 use ralph_core::event::{Exit, StopHow, TimerSlot};
 use ralph_core::input::Report;
-use ralph_core::plan::{Limits, Plan};
+use ralph_core::plan::{Limits, Plan, Proof};
 use ralph_core::stop::Interrupt;
+use ralph_core::view::View;
 use unicode_width::UnicodeWidthStr;
 
 fn limited(change: impl FnOnce(&mut Limits)) -> Script {
@@ -59,6 +60,31 @@ fn out_of_iterations() {
 }
 
 #[test]
+fn out_of_iterations_with_a_claim_that_was_refused() {
+    let limits = Limits { max_iterations: Some(2), ..Limits::default() };
+    let proof = Proof { require_passing_tests: true, ..Proof::default() };
+    let plan = Plan { limits, proof, ..plan() };
+    let mut script = Script::start(plan.clone());
+    script.ends(3, |exited| exited.claims_complete = true).works(30, 0, 0.1);
+    insta::assert_snapshot!(closing(&script), @r#"
+    limit reached: 2 of 2 iterations done (max_iterations)
+      total   2 iterations, 33s of work in 33s, $0.10
+      refused the last claim (#1): require_passing_tests: no test command was run
+      logs    ralph logs 0119a4c2
+      next    ralph resume 0119a4c2 -n 4  # go on, limit raised
+              ralph explain 0119a4c2      # why it stopped
+    "#);
+    // Whoever sees the run from its resume on is told too.
+    let mut script = Script::start(plan);
+    script.works(30, 0, 0.1).ends(3, |exited| exited.claims_complete = true);
+    let state = script.engine.state().clone();
+    let stopped = state.stopped.clone().expect("an end");
+    let block = crate::closing::block(&View::from_state(state), &stopped, script.now, &Style::plain());
+    let line = "  refused the last claim (#2): require_passing_tests: no test command was run";
+    assert!(block.iter().any(|shown| shown == line), "{block:#?}");
+}
+
+#[test]
 fn out_of_time_in_the_middle_of_an_iteration() {
     let mut script = Script::start(plan());
     script.pass(4 * 3600).fire(TimerSlot::Guard("max_runtime".to_owned()));
@@ -105,6 +131,7 @@ fn too_many_failures() {
     insta::assert_snapshot!(closing(&script), @r#"
     failed: 2 iterations in a row failed (consecutive_failures)
       total   2 iterations, 2 failed, 3s of work in 4s
+      error   exit code 1
       said    Error: not logged in
       logs    ralph logs 0119a4c2
       next    ralph explain 0119a4c2  # why it stopped
@@ -125,6 +152,7 @@ fn stop_on_error() {
 
     failed: iteration 1 failed (stop_on_error)
       total   1 iteration, 1 failed, 1s of work in 1s
+      error   exit code 1
       logs    ralph logs 0119a4c2
       next    ralph explain 0119a4c2  # why it stopped
               ralph resume 0119a4c2   # try again

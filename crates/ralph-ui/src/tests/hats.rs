@@ -58,6 +58,13 @@ fn the_live_line_names_the_hat() {
 }
 
 #[test]
+fn the_answer_of_ralph_emit_is_nothing_that_the_agent_says() {
+    let mut script = Script::start(hats());
+    script.says("the change is made\nok\n");
+    assert_eq!(script.view().said(), Some("the change is made"));
+}
+
+#[test]
 fn a_topic_that_is_published_often_stands_on_the_line_once() {
     let mut script = Script::start(hats());
     script.ends(4, |exited| {

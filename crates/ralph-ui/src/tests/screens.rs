@@ -4,7 +4,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::script::*;
 use crate::{JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, Style, Verbosity};
-use ralph_core::event::Event;
+use ralph_core::event::{Event, Exit, StopHow};
+use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
 use ralph_core::view::View;
 
@@ -134,7 +135,7 @@ fn hostile_text_stays_in_its_line() {
     let mut script = Script::start(plan());
     script.hears("a\u{1b}[2J\u{1b}]0;title\u{7}b\rc\u{202e}d\u{0}");
     let evil = "no \u{1b}[1;1Hhome\nsecond \u{9b}31mline";
-    script.ends(1, |exited| exited.exit = ralph_core::event::Exit::Lost { message: evil.to_owned() });
+    script.ends(1, |exited| exited.exit = Exit::Lost { message: evil.to_owned() });
     let text = plain(&script.records, Verbosity::Verbose);
     assert!(text.contains("guidance for the next iteration: \"ab cd\"\n"), "{text}");
     assert!(text.contains("#1 failed 1s: no home second line  ("), "{text}");
@@ -203,6 +204,50 @@ fn no_text_and_no_width_makes_two_lines_of_the_live_line() {
             assert_eq!(row(&text), row(&text[..opening]), "{width} {said}");
         }
     }
+}
+
+#[test]
+fn a_line_that_is_too_wide_for_the_terminal_breaks_between_words() {
+    let mut script = Script::start(plan());
+    script.ends(3, |exited| {
+        exited.exit = Exit::Code(9);
+        exited.stderr = Some("can not open the file of the settings: it is not there".to_owned());
+    });
+    let live =
+        show(&script.records, |out| LiveScreen::new(out, options(true, Verbosity::Normal), || Some(60)));
+    let narrow = ScreenOptions { columns: Some(60), ..options(true, Verbosity::Normal) };
+    let replayed = show(&script.records, |out| PlainScreen::new(out, narrow));
+    for text in [live, replayed] {
+        let terminal = terminal(30, 60, &text);
+        let rows: Vec<String> = terminal.screen().rows(0, 60).collect();
+        let at = rows.iter().position(|row| row.starts_with("#1 failed")).unwrap();
+        assert_eq!(rows[at], "#1 failed 3s: exit code 9: can not open the file of the");
+        assert_eq!(rows[at + 1], "  settings: it is not there  (consecutive failures 1/5)");
+    }
+    // On a pipe it stays a line, for whoever looks for it.
+    let piped = plain(&script.records, Verbosity::Normal);
+    assert!(piped.lines().any(|line| line.contains("the file of the settings")), "{piped}");
+}
+
+#[test]
+fn what_the_terminal_writes_at_ctrl_c_leaves_nothing_behind() {
+    let mut script = Script::start(plan());
+    script.says(&"reading and reading ".repeat(9));
+    let mut shared = Shared::default();
+    let mut screen =
+        LiveScreen::new(Box::new(shared.clone()), options(false, Verbosity::Normal), || Some(70));
+    script.records.iter().for_each(|record| screen.event(record));
+    screen.tick(script.now.plus(std::time::Duration::from_secs(1)));
+    let seen = |shared: &Shared| terminal(20, 70, &shared.text()).screen().contents();
+    assert!(seen(&shared).lines().last().unwrap().ends_with('…'), "{}", seen(&shared));
+    std::io::Write::write_all(&mut shared, b"^C^C").unwrap();
+    let told = script.records.len();
+    script.asks_to_stop(StopHow::AfterIteration, Interrupt::Int);
+    script.records[told..].iter().for_each(|record| screen.event(record));
+    let after = seen(&shared);
+    let last: Vec<&str> = after.lines().rev().take(2).collect();
+    assert!(last[0].contains("stops after this  reading") && last[1].ends_with("to end it now"), "{after}");
+    assert!(!after.contains("^C") && after.matches("#1 of 100").count() == 1, "{after}");
 }
 
 #[test]

@@ -176,7 +176,8 @@ fn hat_warnings() {
 #[test]
 fn a_start_that_nobody_hears_is_pointed_out_where_it_is_not_set() {
     let workspace = hats("a: {triggers: [x.start]}");
-    let warnings = workspace.ok().warnings(&plan(&workspace));
-    assert!(warnings[0].title.contains("`task.start`"));
-    assert_eq!(warnings[0].place.as_ref().map(|place| place.text.as_str()), Some("hats:"));
+    let error = workspace.ok().check_start(&plan(&workspace)).expect_err("nobody hears it");
+    let found = error.diagnostics();
+    assert!(found.len() == 1 && found[0].title.contains("`task.start`"), "{error}");
+    assert_eq!(found[0].place.as_ref().map(|place| place.text.as_str()), Some("hats:"));
 }

@@ -148,3 +148,27 @@ fn a_file_and_flags_change_a_preset() {
     let unknown = world.ralph(["run", "--preset", "nope", "-p", "x"]).expect(2);
     assert!(unknown.stderr.contains("known here: review-loop"), "{}", unknown.stderr);
 }
+
+#[test]
+fn what_init_writes_takes_its_task_from_prompt_md() {
+    let world = World::new();
+    world.ralph(["init", "--preset", "tdd"]).expect(0);
+    let checked = |args: &[&str]| {
+        let agent = ["check", "--set", "agent.command=sh"];
+        world.ralph([&agent, args].concat()).expect(0).stdout
+    };
+    let prompt_file = || {
+        let rows = checked(&["--show"]);
+        let row = rows.lines().find(|row| row.starts_with("prompt_file ")).expect("a row").to_owned();
+        row.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    assert!(checked(&[]).contains("it has no prompt: write one into PROMPT.md"), "{}", checked(&[]));
+    assert_eq!(prompt_file(), "- default");
+    world.write("PROMPT.md", "Build the thing.");
+    assert!(!checked(&[]).contains("no prompt"), "{}", checked(&[]));
+    assert_eq!(prompt_file(), "PROMPT.md default");
+    // Only in a RALPH.md the task stands below the settings.
+    world.write("RALPH.md", "---\nagent: sh\n---\n");
+    let checked = world.ralph(["check", "RALPH.md"]).expect(0).stdout;
+    assert!(checked.contains("write one below its settings"), "{checked}");
+}

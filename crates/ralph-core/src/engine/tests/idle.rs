@@ -235,6 +235,21 @@ fn a_person_who_resumes_starts_the_idle_time_again() {
 }
 
 #[test]
+fn an_agent_that_takes_no_time_saves_no_thousands() {
+    let mut run = Run::new(idle_plan(None));
+    let exited = AgentExited {
+        state: Some(AgentState::Idle),
+        duration: Duration::from_millis(1),
+        ..run.exited(Exit::Code(0))
+    };
+    run.send(Report::AgentExited(Box::new(exited)));
+    let (_, _, epoch) = run.waiting();
+    run.later(30).send(Report::TimerFired(TimerId { slot: TimerSlot::Wait, epoch }));
+    let saved = run.engine.state().idle_saved().expect("it has waited");
+    assert_eq!((saved.iterations, saved.waited), (30, secs(30)));
+}
+
+#[test]
 fn a_hat_that_is_idle_does_not_keep_another_one_waiting() {
     let pattern = |text: &str| text.parse().expect("a pattern");
     let hat = |id: &str| HatPlan::new(id, vec![pattern("task.start")], vec![pattern("a.done")]);
