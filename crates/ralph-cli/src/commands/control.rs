@@ -44,7 +44,7 @@ pub fn stop(args: StopArgs) -> Result<u8, CliError> {
     let message = match (stopped, killed) {
         (true, _) => format!("run {run} has stopped"),
         (_, true) => format!("run {run} is being ended"),
-        _ => format!("run {run} stops after this iteration; `ralph stop --now` ends it at once"),
+        _ => format!("run {run} stops after this iteration; `ralph stop --now {run}` ends it at once"),
     };
     answer.print(&message, args.control.json)
 }
@@ -55,9 +55,9 @@ pub fn pause(args: ControlArgs) -> Result<u8, CliError> {
     let message = if answer.events.is_empty() {
         format!("run {run} is paused already")
     } else if answer.has(|event| matches!(event, Event::RunPaused {})) {
-        format!("run {run} is paused; `ralph unpause` lets it go on")
+        format!("run {run} is paused; `ralph unpause {run}` lets it go on")
     } else {
-        format!("run {run} pauses after this iteration; `ralph unpause` lets it go on")
+        format!("run {run} pauses after this iteration; `ralph unpause {run}` lets it go on")
     };
     answer.print(&message, args.json)
 }
@@ -67,7 +67,7 @@ pub fn unpause(args: UnpauseArgs) -> Result<u8, CliError> {
     let run = &answer.run;
     let message = match answer.events.is_empty() {
         true if args.now => format!("run {run} is neither paused nor waiting"),
-        true => format!("run {run} is not paused; `--now` also ends a wait"),
+        true => format!("run {run} is not paused; `ralph unpause --now {run}` also ends a wait"),
         false => format!("run {run} goes on"),
     };
     answer.print(&message, args.control.json)
