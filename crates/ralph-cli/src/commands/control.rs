@@ -4,6 +4,7 @@ use std::io::Read;
 
 use ralph_core::event::{Event, Guidance, HatReset, StopHow};
 use ralph_core::input::Command;
+use ralph_core::stop::StopKind;
 use ralph_runtime::control::{self, Request};
 use ralph_runtime::session::Session;
 use ralph_runtime::store::RunDir;
@@ -86,7 +87,9 @@ pub fn say(args: SayArgs) -> Result<u8, CliError> {
         return Err(CliError::Usage("there is nothing to say: the text is empty".to_owned()));
     }
     let pick = PickArgs { run: args.run, at: args.at };
-    let (mut told, mut answer) = (Vec::new(), Answer { run: super::pick(&pick)?.1.id.0, events: Vec::new() });
+    let (_, run) = super::pick(&pick)?;
+    refuse_if_done(&run)?;
+    let (mut told, mut answer) = (Vec::new(), Answer { run: run.id.0, events: Vec::new() });
     for hat in &args.reset_hat {
         answer.events.extend(reset_hat(&pick, hat)?);
         told.push(format!("`{hat}` has all of its activations again"));
@@ -97,6 +100,18 @@ pub fn say(args: SayArgs) -> Result<u8, CliError> {
         told.push(message);
     }
     answer.print(&told.join("\n"), args.json)
+}
+
+/// A run that is done has no next prompt: it is not resumed.
+fn refuse_if_done(run: &RunDir) -> Result<(), CliError> {
+    let summary = run.summary().filter(|summary| !summary.live);
+    match summary.and_then(|summary| summary.stopped).filter(|stopped| stopped.kind == StopKind::Done) {
+        None => Ok(()),
+        Some(stopped) => Err(CliError::Usage(format!(
+            "run {} is done: {}; nobody would hear it. A new `ralph run` can be told",
+            run.id, stopped.message
+        ))),
+    }
 }
 
 fn guide(args: &PickArgs, text: String) -> Result<(String, Vec<Event>), CliError> {

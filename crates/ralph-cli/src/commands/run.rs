@@ -55,6 +55,7 @@ pub fn work(
     check_commands(&loaded, &plan)?;
     warn_of_unknown_cost(&plan);
     warn_of_findings(&loaded, &plan);
+    warn_of_idle_args(&loaded);
     if dry {
         return dry_run(&plan);
     }
@@ -122,6 +123,18 @@ fn warn_of_unknown_cost(plan: &Plan) {
         eprintln!(
             "note: max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
              set `prices` and the model, or limit `event_loop.max_tokens`"
+        );
+    }
+}
+
+/// A RALPH.md takes every argument; one without a place in it is likely a mistake.
+fn warn_of_idle_args(loaded: &Loaded) {
+    let names: Vec<String> = loaded.idle_args().iter().map(|name| format!("`--{name}`")).collect();
+    if !names.is_empty() {
+        let is = if names.len() == 1 { "is" } else { "are" };
+        eprintln!(
+            "note: {} {is} neither declared in `args` nor used in the prompt or a command",
+            names.join(", ")
         );
     }
 }

@@ -147,6 +147,19 @@ fn without_a_name_the_live_run_is_meant_and_then_the_last_one_at_work() {
 }
 
 #[test]
+fn a_run_that_is_done_can_not_be_told_anything() {
+    let world = World::new();
+    world.run("say <ralph>COMPLETE</ralph>", &["-n", "3"]).expect(0);
+    let before = read(&world.journal());
+    for args in [&["say", "one more thing"][..], &["say", "x", "--json"], &["say", "--reset-hat", "a"]] {
+        let done = world.ralph(args).expect(2);
+        assert!(done.stderr.contains(&format!("run {} is done", world.run_id())), "{}", done.stderr);
+        assert_eq!(done.stdout, "");
+    }
+    assert_eq!(read(&world.journal()), before);
+}
+
+#[test]
 fn there_must_be_something_to_say_and_somebody_to_tell() {
     let world = World::new();
     for args in [&["say", "hi"][..], &["stop"], &["pause"], &["unpause"], &["resume"], &["status"]] {
