@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::plan::{Plan, Task};
 
 pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
-pub use agent_plan::cost_is_known;
+pub use agent_plan::{cost_is_known, tokens_are_known};
 pub use commands::{CommandDef, Name};
 pub use definition::{Definition, EventLoop, FailureBackoff};
 pub use diagnostic::{ConfigError, Diagnostic};
@@ -207,6 +207,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let mut found = layers::still_exclusive(&settings.map, &settings.root);
     let agent = validate::agent(&settings, &definition);
     let agent = agent.map_err(|one| found.push(explain_no_settings(one, file.as_ref()))).ok();
+    found.extend(validate::shell_lines(&settings, &definition));
     let prices = prices(&definition);
     let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
     let enforceable = agent.clone().is_some_and(|first| {

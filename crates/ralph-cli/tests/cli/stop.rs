@@ -171,6 +171,37 @@ fn an_agent_that_is_missing_before_the_start_is_a_mistake() {
 }
 
 #[test]
+fn an_agent_that_can_not_be_started_is_told_with_what_to_do() {
+    let world = World::new();
+    world.write("agent.sh", "echo hi\n");
+    let done = world.ralph(["run", "-p", "x", "-a", "./agent.sh"]).expect(2);
+    assert!(done.stderr.contains("help: chmod +x ./agent.sh\n"), "{}", done.stderr);
+    let done = world.ralph(["run", "-p", "x", "-a", "cat | tee x"]).expect(2);
+    assert!(done.stderr.contains("no shell runs, so `|` is only a word"), "{}", done.stderr);
+    assert!(done.stderr.contains("write a script, or `sh -c '…'`"), "{}", done.stderr);
+    for (key, value) in [("fallback", "[a && b]"), ("hats", "{x: {agent: a > b, triggers: [y]}}")] {
+        let set = format!("{key}={value}");
+        let done = world.ralph(["run", "-p", "x", "-a", "cat", "--set", &set]).expect(2);
+        assert!(done.stderr.contains("is only a word"), "{}", done.stderr);
+    }
+    assert!(!world.state().exists());
+    let mut chmod = world.command("chmod");
+    chmod.args(["+x", "agent.sh"]);
+    world.spawn(chmod).wait().expect(0);
+    let done = world.ralph(["run", "-p", "x", "-a", "./agent.sh"]);
+    let events = ends(&world, done, "error", 1);
+    let message = events.last("run.stopped")["message"].as_str().expect("a message").to_owned();
+    let path = world.work("./agent.sh");
+    assert_eq!(
+        message,
+        format!(
+            "can not start the agent: {} has no first line that names its interpreter, such as #!/bin/sh",
+            path.display()
+        )
+    );
+}
+
+#[test]
 fn an_agent_that_vanishes_needs_a_person_and_the_run_can_go_on() {
     let world = World::new();
     symlink(FAKE_AGENT, world.work("tool")).expect("link");
