@@ -133,6 +133,8 @@ fn a_single_pass_ends_as_its_agent_did() {
 fn an_iteration_that_takes_too_long_is_killed_and_has_failed() {
     let world = World::new();
     let done = world.run("on 1: sleep 120s", &[&["-t", "300ms", "-n", "2"], &NO_BACKOFF[..]].concat());
+    // The limit, whatever the agent itself took.
+    assert!(done.stdout.contains("#1 timed out after 300ms, "), "{}", done.stdout);
     let events = ends(&world, done, "max_iterations", 3);
     assert_eq!(events.fields("iteration.finished", "outcome"), ["timed_out", "ok"]);
 }
