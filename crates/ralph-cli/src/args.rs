@@ -209,7 +209,7 @@ pub struct ResumeArgs {
     pub pick: PickArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Set any key of event_loop by its path, such as event_loop.max_wall_time=14d
+    /// Set a key of event_loop or loop_detection by its path, such as event_loop.max_wall_time=14d
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Give a hat all of its activations again, and what it was not given. May be given more than once

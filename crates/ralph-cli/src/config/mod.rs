@@ -49,7 +49,7 @@ pub use diagnostic::{ConfigError, Diagnostic};
 pub use idle::{Idle, IdleDef, OnState, ReactionDef, WakeDef};
 pub use layers::Flags;
 pub use nearest::nearest;
-pub use plan::{change_plan, prices};
+pub use plan::{change_plan, is_about_stuck, prices};
 pub use ralph_md::{RalphMd, parse_ralph_md};
 pub use schema::schema;
 pub use show::Setting;
