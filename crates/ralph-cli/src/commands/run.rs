@@ -136,8 +136,10 @@ pub fn check_gates(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
             continue;
         }
         let message = format!("the gate `{}` can not run: {error}", gate.name);
-        let help = how_to_execute(&error, program);
-        let help = help.unwrap_or_else(|| "it is looked up from the workspace".to_owned());
+        let help = how_to_execute(&error, program).unwrap_or_else(|| match program.contains('/') {
+            true => "it is looked up from the workspace".to_owned(),
+            false => "install it, or give its path".to_owned(),
+        });
         return Err(loaded.error_at(&format!("gates.{i}.run"), &message, Some(&help)).into());
     }
     Ok(())
