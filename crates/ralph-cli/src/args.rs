@@ -119,7 +119,7 @@ pub struct WorkspaceArg {
 /// A run, and the workspace that is meant when none is named.
 #[derive(Debug, ClapArgs)]
 pub struct PickArgs {
-    /// A run's id or the beginning of it [default: the newest of this workspace]
+    /// A run's id or the beginning of it [default: the live or else the last one of this workspace]
     pub run: Option<String>,
     #[command(flatten)]
     pub at: WorkspaceArg,
@@ -210,7 +210,7 @@ pub struct ResumeArgs {
     pub pick: PickArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Set any key of event_loop by its path, such as event_loop.max_wall_time=14d
+    /// Set a key of event_loop or loop_detection by its path, such as event_loop.max_wall_time=14d
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Give a hat all of its activations again, and what it was not given. May be given more than once
@@ -360,7 +360,7 @@ pub struct SayArgs {
     /// Give a hat all of its activations again, and what it was not given. May be given more than once
     #[arg(long, value_name = "HAT")]
     pub reset_hat: Vec<String>,
-    /// A run's id or the beginning of it [default: the newest of this workspace]
+    /// A run's id or the beginning of it [default: the live or else the last one of this workspace]
     #[arg(long)]
     pub run: Option<String>,
     #[command(flatten)]
@@ -375,7 +375,7 @@ pub struct CleanArgs {
     /// Remove runs whose last event is older than this, such as 7d [default: 30d, unless --keep is given]
     #[arg(long, value_name = "D")]
     pub older_than: Option<String>,
-    /// Keep this many of the newest runs of each workspace
+    /// Keep this many runs of each workspace, those that worked last
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
     /// In every workspace
@@ -407,7 +407,7 @@ pub struct EmitArgs {
 pub struct GraphArgs {
     /// A RALPH.md, a folder that has one, a ralph.yml, or the name of a ralph under .agents/ralphs
     pub target: Option<String>,
-    /// Draw a run and how often each topic went where; without RUN the newest of this workspace
+    /// Draw a run and how often each topic went where; without RUN the live or else the last one of this workspace
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["target", "preset"])]
     pub run: Option<String>,
     /// Print a Mermaid flowchart

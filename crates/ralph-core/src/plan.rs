@@ -163,6 +163,11 @@ impl AgentPlan {
         self.output != plain_text()
     }
 
+    /// What a person calls it: its name, or the program where nothing more is known of it.
+    pub fn called(&self) -> &str {
+        if self.name == any_command() { &self.program } else { &self.name }
+    }
+
     /// Any program that takes its prompt on standard input and prints text.
     pub fn command(program: impl Into<String>) -> Self {
         Self {

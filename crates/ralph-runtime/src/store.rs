@@ -3,6 +3,7 @@
 //! `$RALPH_STATE_DIR`, else `$XDG_STATE_HOME/ralph`, else `~/.local/state/ralph`; in it `runs/<run-id>/` with the journal,
 //! the prompts and what the agents printed. Folders are 0700, files 0600.
 
+use std::cmp::Reverse;
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -107,11 +108,16 @@ impl Store {
         }
     }
 
-    /// All runs, the newest first.
+    /// All runs: those that are alive, then those that something was last heard of. An old run may have been resumed, so
+    /// the start says little.
     pub fn runs(&self) -> Vec<RunDir> {
-        let mut runs: Vec<RunDir> = self.folders().filter(RunDir::has_begun).collect();
-        runs.sort_by(|a, b| b.id.cmp(&a.id));
+        let mut runs: Vec<RunDir> = self.begun().collect();
+        runs.sort_by_cached_key(|run| Reverse((run.is_live(), run.last_at(), run.id.clone())));
         runs
+    }
+
+    fn begun(&self) -> impl Iterator<Item = RunDir> {
+        self.folders().filter(RunDir::has_begun)
     }
 
     /// What is left of runs that ended before their first record, killed or without room for it.
@@ -130,12 +136,14 @@ impl Store {
         })
     }
 
-    /// The run that a person means: an id, the beginning of one, or nothing for the newest of this workspace.
+    /// The run that a person means: an id, the beginning of one, or nothing for the live or else the last one of this
+    /// workspace.
     pub fn find(&self, name: Option<&str>, workspace: &Path) -> Result<RunDir, StoreError> {
-        let runs = self.runs();
         let Some(name) = name else {
-            return runs.into_iter().find(|run| run.is_of(workspace)).ok_or(StoreError::NoRuns);
+            return self.runs().into_iter().find(|run| run.is_of(workspace)).ok_or(StoreError::NoRuns);
         };
+        let mut runs: Vec<RunDir> = self.begun().collect();
+        runs.sort_by(|a, b| b.id.cmp(&a.id));
         if let Some(run) = runs.iter().find(|run| run.id.0 == name) {
             return Ok(run.clone());
         }
@@ -154,7 +162,7 @@ impl Store {
 
     /// The live run of a workspace.
     pub fn live_run(&self, workspace: &Path) -> Option<RunDir> {
-        self.runs().into_iter().find(|run| run.is_live() && run.is_of(workspace))
+        self.begun().find(|run| run.is_live() && run.is_of(workspace))
     }
 }
 
@@ -212,6 +220,12 @@ impl RunDir {
         }
     }
 
+    /// When the last thing happened that can be read.
+    fn last_at(&self) -> Option<Timestamp> {
+        let lines = journal::last_lines(&self.journal(), 1, &|line| time_of(line).is_some()).ok()?;
+        time_of(lines.first()?)
+    }
+
     /// A look at both ends of the journal. Nothing if it does not begin with a start.
     pub fn summary(&self) -> Option<Summary> {
         let (started_at, started) = self.first()?;
@@ -226,7 +240,7 @@ impl RunDir {
             name: started.plan.name.clone(),
             workspace: started.plan.workspace.clone(),
             started_at,
-            last_at: last(&|_| true).map_or(started_at, |record| record.at),
+            last_at: self.last_at().unwrap_or(started_at),
             live: self.is_live(),
             stopped: last(&boundary).and_then(|record| match record.event {
                 Event::RunStopped(stopped) => Some(stopped),
@@ -254,6 +268,15 @@ impl RunDir {
 
 fn parse(line: &[u8]) -> Option<Record> {
     serde_json::from_str(&json_of(line)?).ok()
+}
+
+/// When it was recorded, also where this version does not know the event.
+fn time_of(line: &[u8]) -> Option<Timestamp> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        at: Timestamp,
+    }
+    serde_json::from_str::<Head>(&json_of(line)?).ok().map(|head| head.at)
 }
 
 /// `20260118-100000-1ec0a7`: ten bits of milliseconds and fourteen of chance behind the second.
@@ -298,6 +321,30 @@ mod tests {
         let mut husks = [old, missing];
         husks.sort();
         assert_eq!(ids(store.husks()), husks);
+    }
+
+    #[test]
+    fn the_living_come_first_then_those_that_were_last_heard_of() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = Store::at(dir.path().to_owned()).expect("a store");
+        let make = |started: i64, journal: &str| {
+            let run = store.create_run(Timestamp::from_millis(started)).expect("a run");
+            fs::write(run.journal(), journal).expect("write");
+            run
+        };
+        let line = |second: u8| {
+            format!(
+                "{{\"seq\":1,\"at\":\"2026-01-18T10:00:0{second}.000Z\",\"type\":\"x\",\"crc\":\"00000000\"}}\n"
+            )
+        };
+        let resumed = make(1000, &(line(1) + &line(7)));
+        let damaged = make(2000, &(line(5) + "garbage\n"));
+        let young = make(3000, &line(3));
+        let garbage = make(4000, "garbage\n");
+        let live = make(0, &line(0));
+        let journal = File::open(live.journal()).expect("open");
+        flock(&journal, FlockOperation::LockExclusive).expect("lock");
+        assert_eq!(store.runs(), [live, resumed, damaged, young, garbage]);
     }
 
     #[test]

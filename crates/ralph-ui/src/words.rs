@@ -54,7 +54,8 @@ pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
     let took = duration(finished.duration);
     let mut rest = match finished.outcome {
         Outcome::Ok | Outcome::Failed | Outcome::Silent | Outcome::Hung => format!(" {took}"),
-        Outcome::TimedOut => format!(" after {took}"),
+        // What the agent itself took is a little less, or more where it did not want to end.
+        Outcome::TimedOut => format!(" after {}", finished.time_limit().map_or(took, foreign)),
     };
     // "timed out after 2h" needs no "killed after 2h" behind it.
     if let Some(error) = finished.error.as_deref().filter(|_| finished.outcome != Outcome::TimedOut) {
@@ -149,7 +150,8 @@ pub(crate) fn stop_request(request: &StopRequest, running: bool) -> String {
     };
     let what = match (request.how, running) {
         (_, false) => "stopping",
-        (StopHow::AfterIteration, true) => "will stop after this iteration; press Ctrl-C again to end it now",
+        // It may have been asked for elsewhere: then no Ctrl-C was pressed yet.
+        (StopHow::AfterIteration, true) => "will stop after this iteration; a second Ctrl-C ends it now",
         (StopHow::Terminate, true) => "ending the agent",
         (StopHow::Kill, true) => "ending the agent now",
     };

@@ -20,6 +20,7 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     let plan = loaded.to_plan(None, rustix::process::geteuid().is_root())?;
     run::check_agents(&loaded, &plan)?;
     run::check_commands(&loaded, &plan)?;
+    run::check_gates(&loaded, &plan)?;
     let warnings = ConfigError::from_all(loaded.warnings(&plan));
     if let Some(warnings) = &warnings {
         eprintln!("{}\n", warnings.render(crate::io::color(std::io::stderr().is_terminal())));

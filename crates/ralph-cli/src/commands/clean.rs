@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use ralph_core::view::clean as clean_text;
 use ralph_runtime::store::{RunDir, Store, Summary};
 
 use super::workspace;
@@ -30,7 +31,7 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     if !args.dry_run {
         remove_husks(&store);
     }
-    // The newest come first, so those to keep are counted first.
+    // Those that worked last come first, so those to keep are counted first.
     for (run, summary) in finished(&store) {
         if !args.all && summary.workspace != here {
             continue;
@@ -42,20 +43,30 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
         if kept || young {
             continue;
         }
-        freed += run.size();
-        if !args.dry_run {
-            remove(&run)?;
+        let size = run.size();
+        let failed = |error| CliError::Failed(format!("can not remove {}: {error}", run.path.display()));
+        if args.dry_run || remove(&run).map_err(failed)? {
+            freed += size;
+            removed.push((run.id, summary.workspace));
         }
-        removed.push(run.id);
     }
     if args.json {
         let dry = args.dry_run;
+        let removed: Vec<_> = removed.into_iter().map(|(id, _)| id).collect();
         crate::io::print_json(&serde_json::json!({ "removed": removed, "bytes": freed, "dry_run": dry }))?;
         return Ok(0);
     }
     let verb = if args.dry_run { "would be removed" } else { "removed" };
     let runs = if removed.len() == 1 { "run" } else { "runs" };
-    crate::io::print(&format!("{} {runs} {verb}, {:.1} MB", removed.len(), freed as f64 / 1e6))?;
+    let mut text = String::new();
+    for (id, workspace) in &removed {
+        text.push_str(&match args.all {
+            true => format!("{id}  {}\n", clean_text(&workspace.to_string_lossy())),
+            false => format!("{id}\n"),
+        });
+    }
+    text.push_str(&format!("{} {runs} {verb}, {:.1} MB", removed.len(), freed as f64 / 1e6));
+    crate::io::print(&text)?;
     Ok(0)
 }
 
@@ -66,18 +77,22 @@ fn remove_husks(store: &Store) {
     }
 }
 
-/// Runs that nobody works on, the newest first.
+/// Runs that nobody works on; those that worked last come first.
 fn finished(store: &Store) -> Vec<(RunDir, Summary)> {
     let runs = store.runs().into_iter();
     runs.filter_map(|run| Some((run.clone(), run.summary()?))).filter(|(_, summary)| !summary.live).collect()
 }
 
-fn remove(run: &RunDir) -> Result<(), CliError> {
-    std::fs::remove_dir_all(&run.path)
-        .map_err(|error| CliError::Failed(format!("can not remove {}: {error}", run.path.display())))
+/// Removes a run, unless somebody resumed it since it was looked at.
+fn remove(run: &RunDir) -> std::io::Result<bool> {
+    match run.is_live() {
+        true => Ok(false),
+        false => std::fs::remove_dir_all(&run.path).map(|()| true),
+    }
 }
 
-/// Removes what is left of runs that never began, and the oldest stopped runs until all of them fit. The newest run of a workspace is kept: it may be resumed.
+/// Removes what is left of runs that never began, and the stopped runs that worked the longest ago until all of them fit.
+/// The last run of a workspace is kept: it may be resumed.
 pub fn keep_quota(store: &Store) {
     remove_husks(store);
     let quota =
@@ -85,14 +100,14 @@ pub fn keep_quota(store: &Store) {
     if quota == 0 {
         return;
     }
-    let mut newest = std::collections::HashSet::new();
+    let mut seen = std::collections::HashSet::new();
     let mut used = 0;
     for (run, summary) in finished(store) {
         used += run.size();
-        let is_newest = newest.insert(summary.workspace);
-        if used > quota && !is_newest && summary.stopped.is_some() {
+        let is_last = seen.insert(summary.workspace);
+        if used > quota && !is_last && summary.stopped.is_some() {
             // Room is only wanted, not needed: a run that can not be removed stays.
-            let _ = std::fs::remove_dir_all(&run.path);
+            let _ = remove(&run);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use ralph_core::event::{Event, Guidance, HatReset, StopHow};
 use ralph_core::input::Command;
+use ralph_core::stop::StopKind;
 use ralph_runtime::control::{self, Request};
 use ralph_runtime::session::Session;
 use ralph_runtime::store::RunDir;
@@ -44,7 +45,7 @@ pub fn stop(args: StopArgs) -> Result<u8, CliError> {
     let message = match (stopped, killed) {
         (true, _) => format!("run {run} has stopped"),
         (_, true) => format!("run {run} is being ended"),
-        _ => format!("run {run} stops after this iteration; `ralph stop --now` ends it at once"),
+        _ => format!("run {run} stops after this iteration; `ralph stop --now {run}` ends it at once"),
     };
     answer.print(&message, args.control.json)
 }
@@ -55,9 +56,9 @@ pub fn pause(args: ControlArgs) -> Result<u8, CliError> {
     let message = if answer.events.is_empty() {
         format!("run {run} is paused already")
     } else if answer.has(|event| matches!(event, Event::RunPaused {})) {
-        format!("run {run} is paused; `ralph unpause` lets it go on")
+        format!("run {run} is paused; `ralph unpause {run}` lets it go on")
     } else {
-        format!("run {run} pauses after this iteration; `ralph unpause` lets it go on")
+        format!("run {run} pauses after this iteration; `ralph unpause {run}` lets it go on")
     };
     answer.print(&message, args.json)
 }
@@ -67,7 +68,7 @@ pub fn unpause(args: UnpauseArgs) -> Result<u8, CliError> {
     let run = &answer.run;
     let message = match answer.events.is_empty() {
         true if args.now => format!("run {run} is neither paused nor waiting"),
-        true => format!("run {run} is not paused; `--now` also ends a wait"),
+        true => format!("run {run} is not paused; `ralph unpause --now {run}` also ends a wait"),
         false => format!("run {run} goes on"),
     };
     answer.print(&message, args.control.json)
@@ -86,7 +87,9 @@ pub fn say(args: SayArgs) -> Result<u8, CliError> {
         return Err(CliError::Usage("there is nothing to say: the text is empty".to_owned()));
     }
     let pick = PickArgs { run: args.run, at: args.at };
-    let (mut told, mut answer) = (Vec::new(), Answer { run: super::pick(&pick)?.1.id.0, events: Vec::new() });
+    let (_, run) = super::pick(&pick)?;
+    refuse_if_done(&run)?;
+    let (mut told, mut answer) = (Vec::new(), Answer { run: run.id.0, events: Vec::new() });
     for hat in &args.reset_hat {
         answer.events.extend(reset_hat(&pick, hat)?);
         told.push(format!("`{hat}` has all of its activations again"));
@@ -97,6 +100,18 @@ pub fn say(args: SayArgs) -> Result<u8, CliError> {
         told.push(message);
     }
     answer.print(&told.join("\n"), args.json)
+}
+
+/// A run that is done has no next prompt: it is not resumed.
+fn refuse_if_done(run: &RunDir) -> Result<(), CliError> {
+    let summary = run.summary().filter(|summary| !summary.live);
+    match summary.and_then(|summary| summary.stopped).filter(|stopped| stopped.kind == StopKind::Done) {
+        None => Ok(()),
+        Some(stopped) => Err(CliError::Usage(format!(
+            "run {} is done: {}; nobody would hear it. A new `ralph run` can be told",
+            run.id, stopped.message
+        ))),
+    }
 }
 
 fn guide(args: &PickArgs, text: String) -> Result<(String, Vec<Event>), CliError> {

@@ -12,6 +12,7 @@ use ralph_ui::Style;
 
 use super::{decode, pick};
 use crate::args::EventsArgs;
+use crate::config;
 use crate::error::CliError;
 use crate::io::style;
 
@@ -21,6 +22,7 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
     let filter = Filter::new(&args, has_hats(&run)?)?;
     let path = run.journal();
+    refuse_unknown_types(&args.types, &path)?;
     if args.count {
         return count(&path, &filter, args.json);
     }
@@ -50,6 +52,45 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     }
     printer.flush()?;
     Ok(0)
+}
+
+/// A type that does not exist would never be seen. A newer ralph may have written one that this one does not know.
+fn refuse_unknown_types(types: &[String], path: &Path) -> Result<(), CliError> {
+    for wanted in types {
+        let is_known = Event::NAMES.iter().any(|name| is_type(name, wanted));
+        if is_known
+            || !journal::last_lines(path, 1, &|line| type_of(line).is_some_and(|kind| is_type(kind, wanted)))?
+                .is_empty()
+        {
+            continue;
+        }
+        return Err(CliError::Usage(format!("there is no event `{wanted}`; {}", near_types(wanted))));
+    }
+    Ok(())
+}
+
+/// The types that may have been meant: those of the same kind, or one that is spelt alike, or all.
+fn near_types(wanted: &str) -> String {
+    let plain = wanted.trim_end_matches(['*', '.']);
+    let kind = plain.split('.').next().unwrap_or_default();
+    let family = |kind: &str| -> Vec<&str> {
+        Event::NAMES.into_iter().filter(|name| name.split('.').next() == Some(kind)).collect()
+    };
+    if let Some(name) = config::nearest(plain, Event::NAMES) {
+        return format!("did you mean `{name}`?");
+    }
+    let kinds: Vec<&str> = Event::NAMES.iter().filter_map(|name| name.split('.').next()).collect();
+    match config::nearest(kind, kinds).map(family) {
+        Some(names) => format!("did you mean one of {}?", names.join(", ")),
+        None => format!("known are {}", Event::NAMES.join(", ")),
+    }
+}
+
+fn is_type(kind: &str, wanted: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(prefix) => kind.starts_with(prefix),
+        None => kind == wanted,
+    }
 }
 
 /// Whether the run has hats, by its first record.
@@ -104,11 +145,7 @@ impl Filter {
 
     fn keeps_type(&self, line: &[u8]) -> bool {
         let Some(kind) = type_of(line) else { return self.types.is_empty() };
-        self.types.is_empty()
-            || self.types.iter().any(|wanted| match wanted.strip_suffix('*') {
-                Some(prefix) => kind.starts_with(prefix),
-                None => kind == wanted,
-            })
+        self.types.is_empty() || self.types.iter().any(|wanted| is_type(kind, wanted))
     }
 }
 
@@ -160,5 +197,22 @@ fn is_read(result: io::Result<()>) -> io::Result<bool> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         other => other.map(|()| true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_does_not_exist_is_answered_with_what_may_be_meant() {
+        for (wanted, answer) in [
+            ("iteration.finsihed", "did you mean `iteration.finished`?"),
+            ("gates.foo.*", "did you mean one of gates.finished, gates.started, gates.killed?"),
+            ("loops.*", "did you mean one of loop.reviewed, loop.suspected, loop.detected?"),
+        ] {
+            assert_eq!(near_types(wanted), answer);
+        }
+        assert!(near_types("foo.bar").starts_with("known are run.started, run.resumed, "));
     }
 }

@@ -1,12 +1,13 @@
 //! `ralph run`
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
 
 use ralph_core::ids::IterationNumber;
-use ralph_core::plan::Plan;
+use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::prompt::{self, Draft};
 use ralph_core::view::View;
-use ralph_runtime::process::resolve_program;
+use ralph_runtime::process::{ResolveError, resolve_program};
 use ralph_runtime::session::Session;
 use ralph_runtime::store::Store;
 use ralph_runtime::task;
@@ -53,9 +54,11 @@ pub fn work(
     let plan = loaded.to_plan(log_dir, is_root)?;
     check_agents(&loaded, &plan)?;
     check_commands(&loaded, &plan)?;
+    check_gates(&loaded, &plan)?;
     loaded.check_start(&plan)?;
-    warn_of_unknown_cost(&plan);
+    notes_on_limits(&plan).iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     warn_of_findings(&loaded, &plan);
+    warn_of_idle_args(&loaded);
     if dry {
         return dry_run(&plan);
     }
@@ -79,6 +82,9 @@ pub fn check_agents(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
         let Err(error) = resolve_program(&agent.program, &loaded.workspace, path.as_deref()) else {
             continue;
         };
+        if let Some(help) = how_to_execute(&error, &agent.program) {
+            return Err(loaded.error_at(&setting, &error.to_string(), Some(&help)).into());
+        }
         let help = match loaded.agent.meant().filter(|_| setting == loaded.agent_path()) {
             Some(name) if name != agent.program => format!("did you mean `{name}`?"),
             _ => "the agent is looked up from the workspace; install it, or give its path with -a".to_owned(),
@@ -110,19 +116,101 @@ pub fn check_commands(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What to do about a file that only lacks the permission.
+fn how_to_execute(error: &ResolveError, name: &str) -> Option<String> {
+    let ResolveError::NotExecutable { path } = error else { return None };
+    let shown = if name.contains('/') { Cow::from(name) } else { path.to_string_lossy() };
+    path.is_file().then(|| format!("chmod +x {}", shell_words::quote(&shown)))
+}
+
+/// A gate that can not run is found before an agent is paid. One that the agent may still make is only noted.
+pub fn check_gates(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
+    let path = std::env::var_os("PATH");
+    for (i, gate) in plan.proof.gates.iter().enumerate() {
+        // Inside a run this name always means this program.
+        let program = gate.run.first().map(String::as_str).filter(|program| *program != "ralph");
+        let Some(program) = program else { continue };
+        let Err(error) = resolve_program(program, &plan.workspace, path.as_deref()) else { continue };
+        let missing = matches!(error, ResolveError::NotFound { .. });
+        if missing && program.contains('/') && is_below(&plan.workspace.join(program), &plan.workspace) {
+            eprintln!("note: gate `{}` can not run yet: {error}", gate.name);
+            continue;
+        }
+        let message = format!("the gate `{}` can not run: {error}", gate.name);
+        let help = how_to_execute(&error, program).unwrap_or_else(|| match program.contains('/') {
+            true => "it is looked up from the workspace".to_owned(),
+            false => "install it, or give its path".to_owned(),
+        });
+        return Err(loaded.error_at(&format!("gates.{i}.run"), &message, Some(&help)).into());
+    }
+    Ok(())
+}
+
+/// Whether a path, which need not exist, leads to something inside the folder.
+fn is_below(path: &Path, folder: &Path) -> bool {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain != folder && plain.starts_with(folder)
+}
+
 /// A limit that can not hold is said at the start, not found out in the morning.
-fn warn_of_unknown_cost(plan: &Plan) {
+fn notes_on_limits(plan: &Plan) -> Vec<String> {
     let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
-    let agents = std::iter::once(&plan.agent).chain(&plan.fallback).chain(hats);
-    let unknown = agents.filter(|agent| !config::cost_is_known(agent, &plan.prices));
-    let mut unknown: Vec<&str> = unknown.map(|agent| agent.name.as_str()).collect();
-    unknown.dedup();
-    if plan.limits.max_cost_usd.is_some() && !unknown.is_empty() {
+    let agents: Vec<&AgentPlan> = std::iter::once(&plan.agent).chain(&plan.fallback).chain(hats).collect();
+    let names = |is_meant: &dyn Fn(&AgentPlan) -> bool| {
+        let meant = agents.iter().filter(|agent| is_meant(agent));
+        let mut names: Vec<&str> = meant.map(|agent| agent.called()).collect();
+        names.dedup();
+        names
+    };
+    let no_cost = |agent: &AgentPlan| !config::cost_is_known(agent, &plan.prices);
+    let no_tokens = |agent: &AgentPlan| !config::tokens_are_known(agent);
+    let mut notes = Vec::new();
+    let (silent, unpriced) = (
+        names(&|agent| no_cost(agent) && no_tokens(agent)),
+        names(&|agent| no_cost(agent) && !no_tokens(agent)),
+    );
+    if plan.limits.max_cost_usd.is_some() && !silent.is_empty() {
+        notes.push(unheard("max_cost", &silent, "a cost"));
+    }
+    if plan.limits.max_cost_usd.is_some() && !unpriced.is_empty() {
         let (who, whose) =
-            (unknown.join(", "), if unknown.len() == 1 { "its model" } else { "their models" });
-        crate::io::complain(&format!(
-            "note: max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
+            (unpriced.join(", "), if unpriced.len() == 1 { "its model" } else { "their models" });
+        notes.push(format!(
+            "max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
              set `prices` and the model, or limit `event_loop.max_tokens`"
+        ));
+    }
+    let silent = names(&no_tokens);
+    if plan.limits.max_tokens.is_some() && !silent.is_empty() {
+        notes.push(unheard("max_tokens", &silent, "tokens"));
+    }
+    notes
+}
+
+/// About agents that tell nothing a limit could count.
+fn unheard(limit: &str, who: &[&str], what: &str) -> String {
+    let (who, verb) = (who.join(", "), if who.len() == 1 { "does" } else { "do" });
+    format!(
+        "{limit} can not be enforced: {who} {verb} not report {what}; limit `event_loop.max_iterations` or \
+         `event_loop.max_runtime`"
+    )
+}
+
+/// A RALPH.md takes every argument; one without a place in it is likely a mistake.
+fn warn_of_idle_args(loaded: &Loaded) {
+    let names: Vec<String> = loaded.idle_args().iter().map(|name| format!("`--{name}`")).collect();
+    if !names.is_empty() {
+        let is = if names.len() == 1 { "is" } else { "are" };
+        let names = names.join(", ");
+        crate::io::complain(&format!(
+            "note: {names} {is} neither declared in `args` nor used in the prompt or a command"
         ));
     }
 }
@@ -147,4 +235,55 @@ fn dry_run(plan: &Plan) -> Result<u8, CliError> {
     let prompt = prompt::render(plan, &draft, &task);
     crate::io::print(&format!("The plan:\n\n{plan_json}\n\nThe first prompt:\n\n{prompt}"))?;
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(name: &str, output: &str) -> AgentPlan {
+        AgentPlan { name: name.to_owned(), output: output.to_owned(), ..AgentPlan::command("./my-agent.sh") }
+    }
+
+    fn notes(agents: &[AgentPlan], cost: Option<f64>, tokens: Option<u64>) -> Vec<String> {
+        let task = ralph_core::plan::Task::Text(String::new());
+        let mut plan = Plan::new("r", "/work", task, agents[0].clone());
+        plan.fallback = agents[1..].to_vec();
+        (plan.limits.max_cost_usd, plan.limits.max_tokens) = (cost, tokens);
+        notes_on_limits(&plan)
+    }
+
+    #[test]
+    fn a_limit_on_what_an_agent_does_not_report_is_noted_with_one_that_holds() {
+        let plain = AgentPlan::command("./my-agent.sh");
+        let codex = agent("codex", "codex-json");
+        let claude = agent("claude", "claude-stream-json");
+        let instead = "limit `event_loop.max_iterations` or `event_loop.max_runtime`";
+        let cost = format!("max_cost can not be enforced: ./my-agent.sh does not report a cost; {instead}");
+        assert_eq!(notes(std::slice::from_ref(&plain), Some(1.0), None), [cost]);
+        let tokens =
+            format!("max_tokens can not be enforced: ./my-agent.sh does not report tokens; {instead}");
+        assert_eq!(notes(&[codex.clone(), plain.clone()], None, Some(9)), [tokens]);
+        let unpriced = notes(std::slice::from_ref(&codex), Some(1.0), Some(9));
+        assert_eq!(unpriced.len(), 1);
+        assert!(
+            unpriced[0].contains("what codex costs") && unpriced[0].contains("max_tokens"),
+            "{unpriced:?}"
+        );
+        assert_eq!(notes(&[claude], Some(1.0), Some(9)), [] as [&str; 0]);
+        assert_eq!(notes(&[plain], None, None), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_is_below_a_folder_is_told_by_the_path_alone() {
+        for (path, below) in [
+            ("/srv/w/./x", true),
+            ("/srv/w/a/../b", true),
+            ("/srv/w/../x", false),
+            ("/srv/wshop/x", false),
+            ("/srv/w/a/..", false),
+        ] {
+            assert_eq!(is_below(Path::new(path), Path::new("/srv/w")), below, "{path}");
+        }
+    }
 }

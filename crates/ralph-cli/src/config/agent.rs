@@ -167,6 +167,9 @@ impl CliDef {
     }
 }
 
+/// What a shell would not take for a word.
+const OPERATORS: [&str; 9] = ["&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"];
+
 /// A command line in words. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine(Vec<String>);
@@ -198,6 +201,11 @@ impl CommandLine {
 
     pub fn words(&self) -> &[String] {
         &self.0
+    }
+
+    /// The first word that only a shell would understand.
+    pub fn operator(&self) -> Option<&str> {
+        self.0.iter().map(String::as_str).find(|word| OPERATORS.contains(word))
     }
 }
 

@@ -108,6 +108,11 @@ pub fn cost_is_known(agent: &AgentPlan, prices: &[Price]) -> bool {
     def.stream.cost || (def.stream.tokens && agent.model.as_deref().is_some_and(priced))
 }
 
+/// Whether an agent tells how many tokens it uses.
+pub fn tokens_are_known(agent: &AgentPlan) -> bool {
+    agent::by_format(&agent.output).is_ok_and(|def| def.stream.tokens)
+}
+
 fn any_command() -> &'static AgentDef {
     // The list always has it; the first one only satisfies the types.
     agent::by_name(COMMAND).unwrap_or(&agent::AGENTS[0])

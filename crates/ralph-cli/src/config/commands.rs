@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::plan::CommandPlan;
-use ralph_core::ralph_md::{command_words, has_args, is_name};
+use ralph_core::ralph_md::{args_of, command_words, is_name};
 use ralph_runtime::process::split_words;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -141,5 +141,5 @@ pub fn plan(
 
 /// Whether it can not be told what would run before the arguments are known.
 pub fn depends_on_args(command: &CommandDef) -> bool {
-    has_args(&command.run.0)
+    !args_of(&command.run.0).is_empty()
 }

@@ -34,7 +34,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -42,14 +42,14 @@ use std::path::{Path, PathBuf};
 use ralph_core::plan::{Plan, Task};
 
 pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
-pub use agent_plan::cost_is_known;
+pub use agent_plan::{cost_is_known, tokens_are_known};
 pub use commands::{CommandDef, Name};
 pub use definition::{Definition, EventLoop, FailureBackoff};
 pub use diagnostic::{ConfigError, Diagnostic};
 pub use idle::{Idle, IdleDef, OnState, ReactionDef, WakeDef};
 pub use layers::Flags;
 pub use nearest::nearest;
-pub use plan::{change_plan, prices};
+pub use plan::{change_plan, is_about_stuck, prices};
 pub use ralph_md::{RalphMd, parse_ralph_md};
 pub use schema::schema;
 pub use show::Setting;
@@ -184,6 +184,14 @@ impl Loaded {
         ConfigError::from_all(found).map_or(Ok(()), Err)
     }
 
+    /// Arguments that were given and are of no use: neither declared, nor is there a place for them.
+    pub fn idle_args(&self) -> Vec<&str> {
+        let used = used_args(&self.definition, Some(&self.task));
+        let is_declared = |name: &str| self.definition.args.iter().any(|one| one.0 == name);
+        let given = self.args.iter().flat_map(|args| args.keys());
+        given.map(String::as_str).filter(|name| !is_declared(name) && !used.contains(*name)).collect()
+    }
+
     /// What is worth a warning before anything runs.
     pub fn warnings(&self, plan: &Plan) -> Vec<Diagnostic> {
         let hats = plan.hats.iter().flat_map(|hats| hats::findings(&self.settings, hats));
@@ -216,6 +224,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let mut found = layers::still_exclusive(&settings.map, &settings.root);
     let agent = validate::agent(&settings, &definition);
     let agent = agent.map_err(|one| found.push(explain_no_settings(one, file.as_ref()))).ok();
+    found.extend(validate::shell_lines(&settings, &definition));
     let prices = prices(&definition);
     let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
     let enforceable = agent.clone().is_some_and(|first| {
@@ -236,8 +245,13 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     found.extend(commands::check(&settings, &definition));
     found.extend(loop_detection::check(&settings, &definition));
     found.extend(hats::check(&settings, &definition));
-    let given = sources.given.as_ref();
-    let args = given.map(|given| user_args::assign(&definition.args, given, &sources.options));
+    let known = user_args::Known {
+        declared: &definition.args,
+        used: used_args(&definition, task.as_ref()),
+        options: &sources.options,
+        takes_any: target.as_ref().is_some_and(|target| target.kind == Kind::RalphMd),
+    };
+    let args = sources.given.as_ref().map(|given| user_args::assign(&known, given));
     let args = args.transpose().map_err(|message| found.push(Diagnostic::new(message))).ok().flatten();
     match (agent, task, ConfigError::from_all(found)) {
         (Some(agent), Some(task), None) => Ok(Loaded {
@@ -255,6 +269,13 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         // A missing agent or task always leaves a message; this only satisfies the types.
         _ => Err(Diagnostic::new("the definition is not complete").into()),
     }
+}
+
+/// The arguments that the prompt and the commands have a place for.
+fn used_args(definition: &Definition, task: Option<&Task>) -> BTreeSet<String> {
+    let prompt = task.and_then(|task| ralph_runtime::task::read(task).ok());
+    let commands = definition.commands.iter().map(|command| command.run.0.as_str());
+    prompt.as_deref().into_iter().chain(commands).flat_map(ralph_core::ralph_md::args_of).collect()
 }
 
 /// All settings, and the parts of a RALPH.md if the definition is one.

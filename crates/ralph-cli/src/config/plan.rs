@@ -152,6 +152,12 @@ const FIXED: [&str; 5] =
 const SIMILARITY: [&str; 3] =
     ["enable_similarity_detection", "similarity_threshold", "similarity_window_size"];
 
+/// Whether a path of a setting is one of stuck detection.
+pub fn is_about_stuck(path: &str) -> bool {
+    let (head, tail) = path.trim().split_once('.').unwrap_or((path.trim(), ""));
+    head == "loop_detection" || (head == "event_loop" && SIMILARITY.contains(&tail))
+}
+
 /// The plan of a run that is resumed, with what the command line changes about it.
 pub fn change_plan(
     plan: &Plan,

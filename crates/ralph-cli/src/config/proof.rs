@@ -18,8 +18,6 @@ use super::value::{Count, Text, Timeout};
 /// The built-in markers, with the rule that they stand on a line of their own.
 const SUCCESS: &str = "<ralph>COMPLETE</ralph>";
 const BLOCKED: &str = "<ralph>BLOCKED:(.*?)</ralph>";
-/// What a shell would not take for a word.
-const OPERATORS: [&str; 9] = ["&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"];
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a mapping")]
@@ -263,7 +261,7 @@ pub fn check(settings: &Settings, definition: &Definition, tools_told: bool) -> 
         if definition.gates[..at].iter().any(|other| other.name == gate.name) {
             found.push(place(format!("there are two gates called {}", quote(&gate.name.0))));
         }
-        if let Some(word) = gate.run.words().iter().find(|word| OPERATORS.contains(&word.as_str())) {
+        if let Some(word) = gate.run.operator() {
             let one = place(format!(
                 "gate {}: no shell runs, so {} is only a word",
                 quote(&gate.name.0),

@@ -1,6 +1,6 @@
 //! Arguments for a ralph on the command line: by position, and by `--name value`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_core::ralph_md::is_name;
 
@@ -18,13 +18,95 @@ pub enum Given {
     },
 }
 
-/// What each argument of a ralph is. `options` are the names of ralph's own, to tell a misspelt one.
-pub fn assign(
-    declared: &[Name],
-    given: &[Given],
-    options: &[String],
-) -> Result<BTreeMap<String, String>, String> {
-    let is_declared = |name: &str| declared.iter().any(|one| one.0 == name);
+/// What others call ralph's own options. Only such names that hardly mean something else.
+const OTHER_NAMES: [(&[&str], &str); 6] = [
+    (
+        &[
+            "iterations",
+            "iters",
+            "iter",
+            "max-iters",
+            "max-iter",
+            "maxiter",
+            "max-turns",
+            "max-loops",
+            "turns",
+        ],
+        "--max-iterations",
+    ),
+    (&["budget", "max-budget", "max-budget-usd", "cost-limit", "max-spend", "max-usd"], "--max-cost"),
+    (&["max-time", "max-duration", "time-limit", "runtime"], "--max-runtime"),
+    (&["iteration-timeout", "agent-timeout", "max-iteration-time"], "--timeout"),
+    (&["max-tokens", "token-limit", "token-budget"], "--set event_loop.max_tokens=N"),
+    (&["max-wall-time", "wall-time"], "--set event_loop.max_wall_time=D"),
+];
+
+/// What a definition knows of arguments.
+#[derive(Debug, Default)]
+pub struct Known<'a> {
+    pub declared: &'a [Name],
+    /// Those that the prompt or a command has a placeholder of.
+    pub used: BTreeSet<String>,
+    /// The long names of ralph's own options, to tell a misspelt one.
+    pub options: &'a [String],
+    /// A RALPH.md takes what it did not declare, as ralphify's do. Elsewhere it is a mistake.
+    pub takes_any: bool,
+}
+
+impl Known<'_> {
+    fn is_declared(&self, name: &str) -> bool {
+        self.declared.iter().any(|one| one.0 == name)
+    }
+
+    /// What is wrong with a name.
+    fn refusal(&self, name: &str) -> Option<String> {
+        if self.is_declared(name) {
+            return None;
+        }
+        let title = format!("there is no option `--{name}`");
+        if let Some(meant) = self.meant(name) {
+            return Some(format!("{title}; did you mean `{meant}`?"));
+        }
+        if !is_name(name) {
+            return Some(format!(
+                "`--{name}` is no argument: a name is made of letters, digits, `-` and `_`"
+            ));
+        }
+        if self.takes_any {
+            return None;
+        }
+        Some(match self.declared {
+            [] => format!("{title}; to take it as an argument, declare it with `args`"),
+            _ => format!("{title}, nor is it an argument: {}", names(self.declared)),
+        })
+    }
+
+    /// The option or argument that somebody who wrote this most likely means.
+    fn meant(&self, name: &str) -> Option<String> {
+        if let Some(option) = nearest(name, self.options.iter().map(String::as_str)) {
+            return Some(format!("--{option}"));
+        }
+        // What stands in the prompt is meant as it is.
+        if self.takes_any && self.used.contains(name) {
+            return None;
+        }
+        let plain = name.to_ascii_lowercase().replace('_', "-");
+        if let Some((_, option)) = OTHER_NAMES.iter().find(|(names, _)| names.contains(&plain.as_str())) {
+            return Some((*option).to_owned());
+        }
+        // Every two names of one or two letters are alike.
+        let declared = self.declared.iter().map(|one| one.0.as_str()).filter(|_| name.len() > 2);
+        nearest(name, declared).map(|one| format!("--{one}"))
+    }
+}
+
+fn names(declared: &[Name]) -> String {
+    declared.iter().map(|name| name.0.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What each argument of a ralph is.
+pub fn assign(known: &Known, given: &[Given]) -> Result<BTreeMap<String, String>, String> {
+    let declared = known.declared;
     let mut out = BTreeMap::new();
     let mut positional = Vec::new();
     for one in given {
@@ -35,12 +117,8 @@ pub fn assign(
             }
             Given::Named { name, value } => (name, value),
         };
-        let meant = nearest(name, options.iter().map(String::as_str)).filter(|_| !is_declared(name));
-        if let Some(option) = meant {
-            return Err(format!("there is no option `--{name}`; did you mean `--{option}`?"));
-        }
-        if !is_name(name) {
-            return Err(format!("`--{name}` is no argument: a name is made of letters, digits, `-` and `_`"));
+        if let Some(refusal) = known.refusal(name) {
+            return Err(refusal);
         }
         let Some(value) = value else {
             return Err(format!("`--{name}` needs a value: --{name} VALUE, or --{name}=VALUE"));
@@ -55,10 +133,7 @@ pub fn assign(
                 true => {
                     format!("`{value}` is too much: this ralph takes no arguments; declare them with `args`")
                 }
-                false => {
-                    let names: Vec<&str> = declared.iter().map(|name| name.0.as_str()).collect();
-                    format!("`{value}` is too much: this ralph takes {}", names.join(", "))
-                }
+                false => format!("`{value}` is too much: this ralph takes {}", names(declared)),
             });
         };
         out.insert(name.0.clone(), value.clone());
@@ -82,9 +157,19 @@ mod tests {
     }
 
     fn assigned(declared: &[&str], words: &[&str]) -> Result<Vec<(String, String)>, String> {
+        assigned_by(true, declared, words)
+    }
+
+    fn assigned_by(
+        takes_any: bool,
+        declared: &[&str],
+        words: &[&str],
+    ) -> Result<Vec<(String, String)>, String> {
         let declared: Vec<Name> = declared.iter().map(|name| Name((*name).to_owned())).collect();
         let options = ["max-iterations", "delay"].map(str::to_owned);
-        assign(&declared, &given(words), &options).map(|all| all.into_iter().collect())
+        let used = ["budget", "focs"].map(str::to_owned).into();
+        let known = Known { declared: &declared, used, options: &options, takes_any };
+        assign(&known, &given(words)).map(|all| all.into_iter().collect())
     }
 
     fn pairs(pairs: &[(&str, &str)]) -> Result<Vec<(String, String)>, String> {
@@ -116,5 +201,34 @@ mod tests {
         assert_eq!(assigned(&["delays"], &["--delays=5"]), pairs(&[("delays", "5")]));
         assert!(assigned(&["a"], &["--a"]).unwrap_err().contains("needs a value"));
         assert!(assigned(&["a"], &["--a.b=1"]).unwrap_err().contains("is no argument"));
+    }
+
+    #[test]
+    fn case_30_what_others_call_ralphs_own_options_is_a_mistake_unless_the_ralph_uses_it() {
+        for name in ["max-iters", "maxiter", "max_iter", "iterations", "max-turns", "Max-Turns"] {
+            let error = assigned(&["focus"], &[&format!("--{name}=5")]).unwrap_err();
+            assert!(error.contains("did you mean `--max-iterations`?"), "{error}");
+        }
+        assert!(assigned(&[], &["--cost-limit=5"]).unwrap_err().contains("`--max-cost`"));
+        assert!(assigned(&[], &["--max-tokens=5"]).unwrap_err().contains("--set event_loop.max_tokens=N"));
+        assert_eq!(assigned(&[], &["--budget=5"]), pairs(&[("budget", "5")]), "the prompt has it");
+        assert_eq!(assigned(&["turns"], &["--turns=5"]), pairs(&[("turns", "5")]));
+    }
+
+    #[test]
+    fn case_30_a_misspelt_argument_is_a_mistake_unless_the_ralph_uses_it() {
+        assert!(assigned(&["focus"], &["--foucs=x"]).unwrap_err().contains("did you mean `--focus`?"));
+        assert_eq!(assigned(&["focus"], &["--focs=x"]), pairs(&[("focs", "x")]), "the prompt has it");
+        assert_eq!(assigned(&["a"], &["--b=x"]), pairs(&[("b", "x")]));
+    }
+
+    #[test]
+    fn elsewhere_only_what_is_declared_is_taken() {
+        let refused = |declared: &[&str], word: &str| assigned_by(false, declared, &[word]).unwrap_err();
+        assert!(refused(&[], "--zzz=v").contains("no option `--zzz`; to take it as an argument, declare it"));
+        assert!(refused(&["a", "b"], "--zzz").contains("no option `--zzz`, nor is it an argument: a, b"));
+        assert!(refused(&[], "--budget=5").contains("did you mean `--max-cost`?"));
+        assert!(refused(&["focus"], "--focs=x").contains("did you mean `--focus`?"));
+        assert_eq!(assigned_by(false, &["zzz"], &["--zzz=v"]), pairs(&[("zzz", "v")]));
     }
 }

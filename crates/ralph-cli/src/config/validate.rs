@@ -1,8 +1,8 @@
 //! Rules that no single setting can check by itself.
 
-use super::agent::{AgentSpec, CliDef, PromptMode};
+use super::agent::{AgentSpec, CliDef, CommandLine, PromptMode};
 use super::definition::{Definition, EventLoop};
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, quote};
 use super::source::SourceMap;
 use super::yaml::Node;
 
@@ -58,6 +58,27 @@ pub fn agent(settings: &Settings, definition: &Definition) -> Result<AgentSpec, 
     }
     Err(Diagnostic::new("there is no agent to run")
         .help("name one with `-a`, or with `agent` in the definition: agent: ./my-agent.sh"))
+}
+
+/// Agents whose command line is written for a shell.
+pub fn shell_lines(settings: &Settings, definition: &Definition) -> Vec<Diagnostic> {
+    let agent = definition.agent.as_ref().and_then(|agent| agent.command.as_ref());
+    let cli = definition.cli.as_ref().and_then(|cli| cli.command.as_ref());
+    let mut lines: Vec<(String, &CommandLine)> = Vec::new();
+    lines.extend(agent.map(|line| ("agent.command".to_owned(), line)));
+    lines.extend(cli.map(|line| ("cli.command".to_owned(), line)));
+    lines.extend(definition.fallback.iter().enumerate().map(|(i, line)| (format!("fallback.{i}"), line)));
+    for (id, hat) in &definition.hats.0 {
+        let line = hat.agent.as_ref().and_then(|agent| agent.command.as_ref());
+        lines.extend(line.map(|line| (format!("hats.{id}.agent.command"), line)));
+    }
+    let wrong = lines.into_iter().filter_map(|(path, line)| Some((path, line.operator()?)));
+    wrong
+        .map(|(path, word)| {
+            let message = format!("the agent: no shell runs, so {} is only a word", quote(word));
+            settings.at(&path, message).help("write a script, or `sh -c '…'`")
+        })
+        .collect()
 }
 
 fn cli_agent(settings: &Settings, cli: &CliDef) -> Result<AgentSpec, Diagnostic> {

@@ -121,6 +121,45 @@ fn a_script_gets_the_run_and_the_events_of_what_it_asked_for() {
 }
 
 #[test]
+fn without_a_name_the_live_run_is_meant_and_then_the_last_one_at_work() {
+    let world = World::new();
+    world.run("write up-%i x\non 2: wait-for go", &["-n", "1"]).expect(3);
+    let old = world.run_id();
+    world.run("say hi", &["-n", "1"]).expect(3);
+    let new = world.run_id();
+    let meant = |args: &[&str]| world.ralph(args).expect(0).json()["run"].clone();
+    assert_eq!(meant(&["status", "--json"]), json!(new));
+    let live = world.start(["resume", &old, "-n", "3"]);
+    world.wait_for_file("up-2");
+    assert_eq!(meant(&["status", "--json"]), json!(old));
+    let done = world.ralph(["pause"]).expect(0).stdout;
+    assert!(done.contains(&format!("`ralph unpause {old}`")), "{done}");
+    assert_eq!(meant(&["unpause", "--json"]), json!(old));
+    let done = world.ralph(["stop"]).expect(0).stdout;
+    assert!(done.contains(&format!("`ralph stop --now {old}` ends it")), "{done}");
+    world.write("go", "");
+    live.wait().expect(130);
+    assert_eq!(meant(&["status", "--json"]), json!(old));
+    let listed = world.ralph(["list", "--json"]).expect(0).json();
+    assert_eq!((&listed[0]["run"], &listed[1]["run"]), (&json!(old), &json!(new)));
+    let cleaned = world.ralph(["clean", "--keep", "1", "--json"]).expect(0).json();
+    assert_eq!(cleaned["removed"], json!([new]));
+}
+
+#[test]
+fn a_run_that_is_done_can_not_be_told_anything() {
+    let world = World::new();
+    world.run("say <ralph>COMPLETE</ralph>", &["-n", "3"]).expect(0);
+    let before = read(&world.journal());
+    for args in [&["say", "one more thing"][..], &["say", "x", "--json"], &["say", "--reset-hat", "a"]] {
+        let done = world.ralph(args).expect(2);
+        assert!(done.stderr.contains(&format!("run {} is done", world.run_id())), "{}", done.stderr);
+        assert_eq!(done.stdout, "");
+    }
+    assert_eq!(read(&world.journal()), before);
+}
+
+#[test]
 fn there_must_be_something_to_say_and_somebody_to_tell() {
     let world = World::new();
     for args in [&["say", "hi"][..], &["stop"], &["pause"], &["unpause"], &["resume"], &["status"]] {

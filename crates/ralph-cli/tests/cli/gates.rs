@@ -288,11 +288,39 @@ fn a_gate_that_is_not_required_only_reports() {
 #[test]
 fn a_gate_whose_program_is_missing_refuses_and_says_so() {
     let world = World::new();
-    define(&world, &["{name: tests, run: no-such-checker-anywhere}"], "");
-    world.run(CLAIM, &["--once"]).expect(1);
+    define(&world, &["{name: tests, run: ./no-such-checker-anywhere}"], "");
+    // It is in the workspace, so the agent may still write it.
+    let done = world.run(CLAIM, &["--once"]).expect(1);
+    let note = "note: gate `tests` can not run yet: `./no-such-checker-anywhere` was not found\n";
+    assert_eq!(done.stderr, note);
     let events = world.events();
     let why = events.last("completion.rejected")["why"].to_string();
     assert!(why.contains("can not be started") && why.contains("no-such-checker-anywhere"), "{why}");
+}
+
+#[test]
+fn a_gate_that_can_not_run_is_a_mistake_before_the_agent_is_paid() {
+    let world = World::new();
+    world.write("plain.sh", "#!/bin/sh\n");
+    for (run, part) in [
+        ("no-such-checker-anywhere -x", "`no-such-checker-anywhere` was not found"),
+        ("../gone.sh", "`../gone.sh` was not found"),
+        ("./plain.sh", "help: chmod +x ./plain.sh"),
+    ] {
+        define(&world, &["{name: fine, run: \"true\"}", &format!("{{name: tests, run: {run}}}")], "");
+        let agent = world.agent(CLAIM);
+        for args in
+            [&["run", "-p", "x", "-a", &agent][..], &["check", "--set", &format!("agent.command={agent}")]]
+        {
+            let done = world.ralph(args).expect(2);
+            assert!(done.stderr.contains("the gate `tests` can not run"), "{}", done.stderr);
+            assert!(done.stderr.contains(part) && done.stderr.contains("ralph.yml:3:24"), "{}", done.stderr);
+        }
+    }
+    assert!(!world.state().exists());
+    // Inside a run that name always means something.
+    define(&world, &["{name: itself, run: ralph --version}"], "");
+    world.run(CLAIM, &[]).expect(0);
 }
 
 #[test]

@@ -21,9 +21,9 @@ fn a_prompt_and_an_agent_are_enough() {
 fn words_are_split_as_a_shell_would_but_no_shell_runs() {
     let world = World::new();
     let agent =
-        format!("{} --flag \"a b\" 'c d' e\\ f '$HOME' ; echo >file *", world.agent("save-args args.txt"));
+        format!("{} --flag \"a b\" 'c d' e\\ f '$HOME' x; echo >file *", world.agent("save-args args.txt"));
     world.ralph(["run", "-p", "x", "-a", &agent, "--once"]).expect(0);
-    assert_eq!(world.read("args.txt"), "--flag\na b\nc d\ne f\n$HOME\n;\necho\n>file\n*\n");
+    assert_eq!(world.read("args.txt"), "--flag\na b\nc d\ne f\n$HOME\nx;\necho\n>file\n*\n");
     assert!(!world.work("file").exists());
 }
 

@@ -108,7 +108,16 @@ fn events_are_filtered_by_type_iteration_and_place() {
     assert_eq!(get(&["--last", "3", "--type", "iteration.finished"]).finished(), [10, 11, 12]);
     assert_eq!(get(&["--last", "1"]).0[0]["type"], "run.stopped");
     assert_eq!(get(&["--last", "0"]).0.len(), 0);
-    assert_eq!(get(&["--type", "no.such"]).0.len(), 0);
+    assert_eq!(get(&["--type", "gate.*"]).0.len(), 0, "there could be some");
+    for wanted in ["no.such", "no.such.*", "iteration.finish"] {
+        let done = world.ralph(["events", "--type", "run.*", "--type", wanted]).expect(2);
+        assert!(done.stderr.contains(&format!("there is no event `{wanted}`")), "{}", done.stderr);
+        assert_eq!(done.stdout, "");
+    }
+    // One that a newer ralph has written.
+    let journal = read(&world.journal());
+    fs::write(world.journal(), journal.replace("\"iteration.finished\"", "\"no.such\"")).expect("write");
+    assert_eq!(get(&["--type", "no.*"]).0.len(), 12);
 }
 
 #[test]
@@ -253,15 +262,16 @@ fn clean_keeps_the_newest_and_the_living() {
     let ids = world.run_dirs();
     let _live = world.start_run("say up\nsleep 120s", &[]);
     world.wait_until("the live run", |events| events.0.len() == 4 && world.run_dirs().len() == 4);
-    assert!(
-        world
-            .ralph(["clean", "--keep", "1", "--dry-run"])
-            .expect(0)
-            .stdout
-            .contains("2 runs would be removed")
-    );
+    let name = |i: usize| ids[i].file_name().expect("a name").to_string_lossy().into_owned();
+    let clean = |args: &[&str]| world.ralph([&["clean", "--keep", "1"], args].concat()).expect(0).stdout;
+    let text = clean(&["--dry-run"]);
+    assert!(text.contains("2 runs would be removed"), "{text}");
+    assert!(text.starts_with(&format!("{}\n{}\n", name(1), name(0))), "{text}");
+    let (text, here) = (clean(&["--dry-run", "--all"]), world.path("work"));
+    assert!(text.starts_with(&format!("{}  {}\n", name(1), here.display())), "{text}");
     assert_eq!(world.run_dirs().len(), 4);
-    assert!(world.ralph(["clean", "--keep", "1"]).expect(0).stdout.contains("2 runs removed"));
+    let text = clean(&[]);
+    assert!(text.contains("2 runs removed") && text.starts_with(&name(1)), "{text}");
     assert_eq!(world.run_dirs()[0], ids[2]);
     assert_eq!(world.run_dirs().len(), 2);
     assert!(world.ralph(["clean"]).expect(0).stdout.contains("0 runs removed"), "young ones stay");

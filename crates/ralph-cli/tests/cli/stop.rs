@@ -155,6 +155,8 @@ fn a_single_pass_ends_as_its_agent_did() {
 fn an_iteration_that_takes_too_long_is_killed_and_has_failed() {
     let world = World::new();
     let done = world.run("on 1: sleep 120s", &[&["-t", "300ms", "-n", "2"], &NO_BACKOFF[..]].concat());
+    // The limit, whatever the agent itself took.
+    assert!(done.stdout.contains("#1 timed out after 300ms, "), "{}", done.stdout);
     let events = ends(&world, done, "max_iterations", 3);
     assert_eq!(events.fields("iteration.finished", "outcome"), ["timed_out", "ok"]);
 }
@@ -190,6 +192,37 @@ fn an_agent_that_is_missing_before_the_start_is_a_mistake() {
         assert!(done.stderr.contains(agent), "{}", done.stderr);
     }
     assert!(!world.state().exists());
+}
+
+#[test]
+fn an_agent_that_can_not_be_started_is_told_with_what_to_do() {
+    let world = World::new();
+    world.write("agent.sh", "echo hi\n");
+    let done = world.ralph(["run", "-p", "x", "-a", "./agent.sh"]).expect(2);
+    assert!(done.stderr.contains("help: chmod +x ./agent.sh\n"), "{}", done.stderr);
+    let done = world.ralph(["run", "-p", "x", "-a", "cat | tee x"]).expect(2);
+    assert!(done.stderr.contains("no shell runs, so `|` is only a word"), "{}", done.stderr);
+    assert!(done.stderr.contains("write a script, or `sh -c '…'`"), "{}", done.stderr);
+    for (key, value) in [("fallback", "[a && b]"), ("hats", "{x: {agent: a > b, triggers: [y]}}")] {
+        let set = format!("{key}={value}");
+        let done = world.ralph(["run", "-p", "x", "-a", "cat", "--set", &set]).expect(2);
+        assert!(done.stderr.contains("is only a word"), "{}", done.stderr);
+    }
+    assert!(!world.state().exists());
+    let mut chmod = world.command("chmod");
+    chmod.args(["+x", "agent.sh"]);
+    world.spawn(chmod).wait().expect(0);
+    let done = world.ralph(["run", "-p", "x", "-a", "./agent.sh"]);
+    let events = ends(&world, done, "error", 1);
+    let message = events.last("run.stopped")["message"].as_str().expect("a message").to_owned();
+    let path = world.work("./agent.sh");
+    assert_eq!(
+        message,
+        format!(
+            "can not start the agent: {} has no first line that names its interpreter, such as #!/bin/sh",
+            path.display()
+        )
+    );
 }
 
 #[test]

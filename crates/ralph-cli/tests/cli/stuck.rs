@@ -175,6 +175,10 @@ fn a_recorded_run_can_be_tried_with_other_settings() {
     assert!(error.contains("can not be tried on a recorded run"), "{error}");
     let error = world.ralph(["detect", "--set", "loop_detection.patient=2"]).expect(2).stderr;
     assert!(error.contains("did you mean `patience`?"), "{error}");
+    for set in ["event_loop.max_iterations=2", "event_loop={max_iterations: 2}"] {
+        let error = world.ralph(["detect", "--set", set]).expect(2).stderr;
+        assert!(error.contains("has nothing to do with stuck detection"), "{error}");
+    }
     world.ralph(["detect", "--predictions"]).expect(2);
     world.ralph(["detect", "nobody"]).expect(2);
 }

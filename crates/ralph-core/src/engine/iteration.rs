@@ -46,7 +46,7 @@ impl Turn<'_> {
             }
             (Some(KillCause::Timeout), _) => {
                 let limit = self.iteration_timeout().unwrap_or(exited.duration);
-                let error = format!("killed after {}", crate::duration::format(limit));
+                let error = IterationFinished::timeout_error(limit);
                 self.finished(&exited, Outcome::TimedOut, Some(error));
             }
             (Some(KillCause::Silence), _) => {

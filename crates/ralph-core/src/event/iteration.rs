@@ -87,6 +87,19 @@ pub struct IterationFinished {
 }
 
 impl IterationFinished {
+    const KILLED_AFTER: &str = "killed after ";
+
+    /// The error of an iteration that took longer than it may.
+    pub fn timeout_error(limit: Duration) -> String {
+        format!("{}{}", Self::KILLED_AFTER, crate::duration::format(limit))
+    }
+
+    /// The time that it was given, where it took longer.
+    pub fn time_limit(&self) -> Option<&str> {
+        let error = self.error.as_deref().filter(|_| self.outcome == Outcome::TimedOut);
+        error.and_then(|error| error.strip_prefix(Self::KILLED_AFTER))
+    }
+
     /// An iteration that ended this way and left nothing else to tell.
     pub fn new(iteration: IterationNumber, attempt: u32, outcome: Outcome) -> Self {
         Self {

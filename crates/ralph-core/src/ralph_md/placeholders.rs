@@ -1,7 +1,7 @@
 //! `{{ commands.x }}`, `{{ args.x }}` and `{{ ralph.x }}`: resolved in one pass, so that text which came from an argument or a
 //! command is never taken for a placeholder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
@@ -65,11 +65,13 @@ pub fn command_words<E>(
     Ok(words.collect())
 }
 
-/// Whether a text has placeholders of arguments.
-pub fn has_args(text: &str) -> bool {
-    let mut found = false;
-    replace(text, |space, _| {
-        found |= space == "args";
+/// The arguments that a text has placeholders of.
+pub fn args_of(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    replace(text, |space, name| {
+        if space == "args" {
+            found.insert(name.to_owned());
+        }
         None
     });
     found
@@ -188,6 +190,8 @@ mod tests {
             words("echo '{{ ralph.name }}' '{{ commands.x }}'"),
             ["echo", "{{ ralph.name }}", "{{ commands.x }}"]
         );
-        assert!(has_args("x {{ args.a }}") && !has_args("x {{ commands.a }} {{ args }}"));
+        let names: Vec<String> =
+            args_of("{{ args.b }} {{ commands.c }} {{ args }} {{args.a}} {{ args.b }}").into_iter().collect();
+        assert_eq!(names, ["a", "b"]);
     }
 }

@@ -125,3 +125,13 @@ fn records_that_are_lost_moved_or_repeated_break_the_chain() {
         assert_eq!(read(repeated.concat().as_bytes()).len(), i + 1, "record {} was repeated", i + 1);
     }
 }
+
+#[test]
+fn the_list_of_names_is_what_can_be_read() {
+    let error = serde_json::from_str::<Event>(r#"{"type":"no.such"}"#).expect_err("no event").to_string();
+    let mut known: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+    let mut listed = Event::NAMES.to_vec();
+    known.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, known, "{error}");
+}

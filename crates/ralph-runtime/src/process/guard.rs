@@ -112,8 +112,20 @@ fn explain(spec: &Spec, error: &io::Error) -> (SpawnErrorKind, String) {
         io::ErrorKind::PermissionDenied => {
             (SpawnErrorKind::Permission, format!("{program} may not be executed: {error}"))
         }
-        _ => (SpawnErrorKind::Other, format!("cannot start {program}: {error}")),
+        _ if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) && !is_binary(spec) => (
+            SpawnErrorKind::Other,
+            format!("{program} has no first line that names its interpreter, such as #!/bin/sh"),
+        ),
+        // Who asked says that it is about a start.
+        _ => (SpawnErrorKind::Other, format!("{program}: {error}")),
     }
+}
+
+/// Whether it is a program after all, but not for this machine.
+fn is_binary(spec: &Spec) -> bool {
+    let mut head = [0; 4];
+    let read = File::open(spec.cwd.join(&spec.program)).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == *b"\x7fELF"
 }
 
 /// The pipes belong to the program now: their end must be its end.

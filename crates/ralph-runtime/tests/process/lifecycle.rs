@@ -104,6 +104,12 @@ fn what_cannot_be_started_says_why() {
         (Spec::new("/bin/true", dir.path().join("gone")), SpawnErrorKind::WorkingDirectory, "gone"),
         (Spec::new("/bin/true", "/dev/null"), SpawnErrorKind::WorkingDirectory, "/dev/null"),
         (file("noise", "\u{1}\u{2}\u{3}", 0o755), SpawnErrorKind::Other, "noise"),
+        (
+            file("bare", "echo hi\n", 0o755),
+            SpawnErrorKind::Other,
+            "bare has no first line that names its interpreter",
+        ),
+        (file("alien", "\u{7f}ELF", 0o755), SpawnErrorKind::Other, "alien: Exec format error"),
         (prompt_gone, SpawnErrorKind::Other, "standard input"),
         (Spec { args: vec!["a\0b".into()], ..sh("") }, SpawnErrorKind::Other, "nul byte"),
     ];

@@ -228,7 +228,7 @@ fn interrupted_twice() {
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
-    will stop after this iteration; press Ctrl-C again to end it now
+    will stop after this iteration; a second Ctrl-C ends it now
     ending the agent now
     #1 interrupted after 4s: the run was stopped
 

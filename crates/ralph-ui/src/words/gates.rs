@@ -12,7 +12,7 @@ use crate::paint::Tone;
 
 /// `gate tests failed 3s: exit code 1`
 pub(crate) fn finished(gate: &GateFinished, required: bool) -> Phrase {
-    let took = duration(gate.duration);
+    let took = if gate.duration.as_millis() == 0 { "<1ms".to_owned() } else { duration(gate.duration) };
     let why = match (&gate.error, gate.exit_code) {
         _ if gate.passed => String::new(),
         (Some(error), _) => format!(": {}", foreign(error)),
@@ -97,4 +97,28 @@ fn accepted(claim: &CompletionAccepted) -> String {
 
 fn short(hash: &str) -> String {
     clean(hash).chars().take(12).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_gate_never_takes_no_time() {
+        for (micros, shown) in [(0, "<1ms"), (900, "<1ms"), (1_500, "1ms"), (2_000_000, "2s")] {
+            let gate = GateFinished {
+                iteration: IterationNumber(1),
+                round: 1,
+                name: "tests".to_owned(),
+                passed: true,
+                exit_code: Some(0),
+                error: None,
+                duration: Duration::from_micros(micros),
+                tail: String::new(),
+            };
+            assert_eq!(finished(&gate, true).rest, format!(" {shown}"));
+        }
+    }
 }

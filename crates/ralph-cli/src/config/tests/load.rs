@@ -73,9 +73,11 @@ fn xdg_config_home_goes_before_home_and_must_be_absolute() {
 #[test]
 fn a_command_line_is_split_without_a_shell() {
     let agent = |text: &str| yml(&format!("prompt: x\nagent: {text}\n")).ok().agent;
-    let one = agent("agent --flag \"a b\" $HOME '*' | cat");
+    let one = agent("agent --flag \"a b\" $HOME '*' a|cat");
     assert_eq!(one.program, "agent");
-    assert_eq!(one.args, ["--flag", "a b", "$HOME", "*", "|", "cat"]);
+    assert_eq!(one.args, ["--flag", "a b", "$HOME", "*", "a|cat"]);
+    // Where nobody splits words, one that looks like a shell's is meant.
+    assert_eq!(agent("{command: a, args: ['|']}").args, ["|"]);
     let one = agent("{command: a -x, args: [5, true, 1.10, 'b c'], prompt: arg, env: {N: 010, Y: yes}}");
     assert_eq!(one.args, ["-x", "5", "true", "1.10", "b c"]);
     assert_eq!(one.prompt, Some(PromptVia::Arg { flag: None }));

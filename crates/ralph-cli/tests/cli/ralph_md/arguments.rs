@@ -36,6 +36,45 @@ fn case_30_names_that_nobody_declared() {
 }
 
 #[test]
+fn case_30_an_argument_without_a_place_is_noted() {
+    let done = ralph().run(&["-n", "1", "--zzz", "v", "--yyy", "v", "--a", "v"]).expect(3);
+    let note = "note: `--yyy` is neither declared in `args` nor used in the prompt or a command\n";
+    assert_eq!(done.stderr, note);
+    let commands = Ralph::new();
+    commands.write("commands: [{name: x, run: 'echo {{ args.yyy }}'}]", "{{ commands.x }}");
+    assert_eq!(commands.run(&["-n", "1", "--yyy", "v"]).expect(3).stderr, "");
+}
+
+#[test]
+fn case_30_what_others_call_an_option_is_an_error() {
+    for (name, option) in [("--max-iters", "--max-iterations"), ("--budget", "--max-cost")] {
+        ralph().refuses(&[name, "5"], &[&format!("`{name}`; did you mean `{option}`?")]);
+    }
+}
+
+#[test]
+fn where_there_is_no_ralph_md_an_argument_has_to_be_declared() {
+    let world = World::new();
+    let agent = world.agent("save-prompt prompt.txt");
+    let refused = |args: &[&str], part: &str| {
+        let done = world.ralph([&["run"], args].concat()).expect(2);
+        assert!(done.stderr.contains(part), "{args:?}: {}", done.stderr);
+        assert!(world.run_dirs().is_empty(), "a run was started");
+    };
+    refused(
+        &["-p", "x", "-a", &agent, "--iterations", "3"],
+        "`--iterations`; did you mean `--max-iterations`?",
+    );
+    refused(&["-p", "{{ args.zzz }}", "-a", &agent, "--zzz", "3"], "no option `--zzz`");
+    world.write("ralph.yml", &format!("agent: {agent}\nargs: [focus]\nprompt: '[{{{{ args.focus }}}}]'\n"));
+    refused(&["--max-turns", "1"], "`--max-turns`; did you mean `--max-iterations`?");
+    refused(&["--zzz", "1"], "no option `--zzz`, nor is it an argument: focus");
+    refused(&["--focsu", "1"], "did you mean `--focus`?");
+    world.ralph(["run", "-n", "1", "--focus", "perf"]).expect(3);
+    assert!(world.read("prompt.txt").contains("\n[perf]\n"), "{}", world.read("prompt.txt"));
+}
+
+#[test]
 fn case_31_behind_two_dashes_everything_is_for_the_ralph() {
     assert_eq!(ralph().prompt(&["--", "--verbose", "./src"]), "[--verbose][./src][]");
     assert_eq!(ralph().prompt(&["--", "-n", "5"]), "[-n][5][]");
