@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ralph_core::detector::Sketch;
 use ralph_core::failure::Failure;
 use ralph_core::ids::IterationNumber;
-use ralph_core::marker::{Found, Rules, Said, SpeechScanner, TailScanner, may_fence, without_escapes};
+use ralph_core::marker::{Found, Glance, Rules, Said, SpeechScanner, TailScanner, without_escapes};
 use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -129,10 +129,10 @@ impl Output {
         match &mut self.ears {
             // Only what it prints on stdout are the agent's own words.
             Ears::Text(ears) if stream == Stream::Stdout => {
-                let fences = may_fence(bytes);
+                let seen = Glance::at(bytes);
                 ears.drawing.text(stream, bytes);
-                ears.scanner.push_known(bytes, fences);
-                ears.speech.push_known(bytes, fences);
+                ears.scanner.push_seen(bytes, seen);
+                ears.speech.push_seen(bytes, seen);
                 ears.end.push(bytes);
                 ears.sampler.push(bytes, &mut |text, truncated| tell(Heard::Said { text, truncated }));
             }

@@ -5,13 +5,29 @@ pub(crate) struct Fence {
     open: Option<(u8, usize)>,
 }
 
-/// Whether a fence may open or close in a line that ends in these bytes. Quick: it decides whether a flood has to be taken
-/// apart line by line.
-pub fn may_fence(bytes: &[u8]) -> bool {
-    let Some(end) = memchr::memrchr(b'\n', bytes) else { return false };
-    // One look for either beginning is cheaper than two for the whole marks, and mostly enough.
-    let Some(start) = memchr::memchr2(b'`', b'~', &bytes[..end]) else { return false };
-    [b"```", b"~~~"].iter().any(|mark| memchr::memmem::find(&bytes[start..end], *mark).is_some())
+/// What a piece of output may hold, found in one quick look: it decides whether a flood has to be taken apart line by line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glance {
+    /// The end of a line.
+    pub(super) ends: bool,
+    /// A fence that opens or closes in a line that ends here.
+    pub(super) fences: bool,
+    /// What a marker begins with.
+    pub(super) tags: bool,
+}
+
+impl Glance {
+    pub fn at(bytes: &[u8]) -> Self {
+        let nothing = Self { ends: false, fences: false, tags: false };
+        let Some(end) = memchr::memrchr(b'\n', bytes) else { return nothing };
+        // One look for all beginnings is cheaper than one for each of the whole marks, and mostly enough.
+        let Some(start) = memchr::memchr3(b'`', b'~', b'<', &bytes[..end]) else {
+            return Self { ends: true, ..nothing };
+        };
+        let rest = &bytes[start..end];
+        let has = |mark: &[u8]| memchr::memmem::find(rest, mark).is_some();
+        Self { ends: true, fences: has(b"```") || has(b"~~~"), tags: has(b"ralph:") || has(b"<event") }
+    }
 }
 
 impl Fence {

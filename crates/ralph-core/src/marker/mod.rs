@@ -14,7 +14,7 @@ mod tests;
 use std::borrow::Cow;
 
 pub(crate) use fence::Fence;
-pub use fence::may_fence;
+pub use fence::Glance;
 use pattern::Patterns;
 pub use pattern::pattern;
 pub use speech::{AgentState, Published, Said, SpeechScanner};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::fence::{Fence, may_fence};
+use super::fence::{Fence, Glance};
 use super::tail::is_blank;
 use super::{ECHO_MAX, Rules, cut, without_escapes};
 use crate::duration;
@@ -136,11 +136,14 @@ impl SpeechScanner {
 
     /// The next piece of a stream. Where a piece ends does not matter.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.push_known(bytes, may_fence(bytes));
+        self.push_seen(bytes, Glance::at(bytes));
     }
 
-    /// The same for who has looked for fences ([`may_fence`]) already.
-    pub fn push_known(&mut self, mut bytes: &[u8], fences: bool) {
+    /// The same for who has had a look at it already.
+    pub fn push_seen(&mut self, mut bytes: &[u8], seen: Glance) {
+        if !seen.ends {
+            return self.partial.extend(bytes);
+        }
         if !self.partial.is_empty() {
             let Some(end) = memchr::memchr(b'\n', bytes) else { return self.partial.extend(bytes) };
             self.partial.extend(&bytes[..end]);
@@ -148,7 +151,7 @@ impl SpeechScanner {
             bytes = &bytes[end + 1..];
         }
         let (lines, rest) = bytes.split_at(memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1));
-        if self.block.is_some() || fences || may_matter(lines) {
+        if self.block.is_some() || seen.fences || seen.tags {
             lines.split_inclusive(|b| *b == b'\n').for_each(|line| self.bytes_line(line));
         } else if let Some(line) = lines.rsplit(|b| *b == b'\n').find(|line| !is_blank(line)) {
             // A flood is not taken apart line by line; only its last one may be needed to tell an echo.
@@ -345,11 +348,4 @@ fn event_open(line: &str) -> Option<(&str, &str)> {
 /// Whether a line is a marker of this kind, for telling an echo of the prompt.
 pub(super) fn is_marker(line: &str) -> bool {
     comment(line).is_some() || event_open(line).is_some()
-}
-
-/// Whether any of these lines may hold a marker.
-fn may_matter(lines: &[u8]) -> bool {
-    // Both kinds begin with this.
-    let Some(start) = memchr::memchr(b'<', lines) else { return false };
-    [b"ralph:", b"<event"].iter().any(|mark| memchr::memmem::find(&lines[start..], *mark).is_some())
 }

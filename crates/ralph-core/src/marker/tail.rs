@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::fence::{Fence, may_fence};
+use super::fence::{Fence, Glance};
 use super::{Found, Line, Rules, find, without_escapes};
 
 /// How many non-blank lines are an agent's last words.
@@ -33,11 +33,14 @@ impl TailScanner {
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
-        self.push_known(bytes, may_fence(bytes));
+        self.push_seen(bytes, Glance::at(bytes));
     }
 
-    /// The same for who has looked for fences ([`may_fence`]) already.
-    pub fn push_known(&mut self, mut bytes: &[u8], fences: bool) {
+    /// The same for who has had a look at it already.
+    pub fn push_seen(&mut self, mut bytes: &[u8], seen: Glance) {
+        if !seen.ends {
+            return self.extend_partial(bytes);
+        }
         if !self.partial.is_empty() {
             let Some(end) = memchr::memchr(b'\n', bytes) else { return self.extend_partial(bytes) };
             self.extend_partial(&bytes[..end]);
@@ -47,7 +50,7 @@ impl TailScanner {
             self.partial.clear();
             bytes = &bytes[end + 1..];
         }
-        if !fences {
+        if !seen.fences {
             bytes = last_words(bytes);
         }
         while let Some(end) = memchr::memchr(b'\n', bytes) {
