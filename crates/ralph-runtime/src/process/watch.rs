@@ -17,7 +17,7 @@ use super::wire::{Ended, Message};
 
 /// How long a guard may take to kill everything before ralph goes on without it.
 const SWEEP_BOUND: Duration = Duration::from_secs(5);
-const BUFFER: usize = 256 * 1024;
+const BUFFER: usize = 512 * 1024;
 
 pub(super) struct Watch {
     guard: Guard,
