@@ -77,5 +77,7 @@ fn case_19_a_file_that_goes_away_stops_the_run_as_failed() {
     assert_eq!(ralph.world.stopped(), ("error".to_owned(), 1));
     let ralph = Ralph::of("sh printf 'ab\\n\\377' > r/RALPH.md");
     let done = ralph.write("", "Hello").run(&["-n", "3"]).expect(1);
-    assert!(done.stdout.contains("is not UTF-8 at line 2,"), "{}", done.stdout);
+    // The folder's name decides where the line is broken.
+    let words: Vec<&str> = done.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("is not UTF-8 at line 2,"), "{}", done.stdout);
 }
