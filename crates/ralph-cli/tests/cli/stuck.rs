@@ -1,13 +1,7 @@
 //! Runs that go in circles, with real agents' processes.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
-
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
 use crate::harness::*;
+use crate::pty::{Pty, Seated};
 
 /// Says what it did first, and from then on the same error.
 const CIRCLE: &str = "read-stdin
@@ -117,42 +111,17 @@ fn a_person_elsewhere_is_asked_by_a_pause() {
 #[test]
 fn a_person_at_the_terminal_answers_by_a_key() {
     let world = World::new();
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal");
-    let name = ptsname(&master, Vec::new()).expect("its name");
-    let open = || -> OwnedFd {
-        rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal")
-    };
-    let terminal = open();
     let agent = world.agent(CIRCLE);
-    let mut command = world.command("setsid");
-    command.args(["--ctty", "--wait", RALPH, "run", "-p", "x", "-a", &agent]);
-    command.args(["--set", "loop_detection.action=ask"]).env("TERM", "xterm-256color");
-    command.stdin(open()).stdout(open()).stderr(open());
-    let mut child = command.spawn().expect("start");
-    drop(command);
-    let mut writer = File::from(master.try_clone().expect("a copy"));
-    let mut reader = File::from(master);
-    let seen = std::thread::spawn(move || {
-        let (mut seen, mut chunk) = (Vec::new(), [0; 4096]);
-        while let Ok(n @ 1..) = reader.read(&mut chunk) {
-            seen.extend_from_slice(&chunk[..n]);
-            if String::from_utf8_lossy(&seen).contains("stopped by a person") {
-                break;
-            }
-        }
-        String::from_utf8_lossy(&seen).into_owned()
-    });
+    let args = ["run", "-p", "x", "-a", &agent, "--set", "loop_detection.action=ask"];
+    let mut person = Seated::start(&world, Pty::new(), &args, "stopped by a person");
     world.wait_for("run.paused", 1);
-    writer.write_all(b"v").expect("a key");
+    person.press(b'v');
     world.wait_for("loop.reviewed", 1);
-    writer.write_all(b"c").expect("a key");
+    person.press(b'c');
     world.wait_for("run.paused", 2);
-    writer.write_all(b"q").expect("a key");
-    assert_eq!(child.wait().expect("wait").code(), Some(130));
-    let seen = seen.join().expect("what was written");
+    person.press(b'q');
+    let seen = person.ends(130);
     assert!(seen.contains("c continue with a different approach, v review, q cancel"), "{seen:?}");
-    drop(terminal);
     world.verify();
 }
 

@@ -1,15 +1,11 @@
 //! ralph on a terminal.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
-
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::io::Read;
 
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
 use crate::harness::*;
+use crate::pty::{Pty, Seated};
 
 /// Runs a short loop on a terminal and gives back all that was written to it.
 fn on_a_terminal(world: &World, env: &[(&str, &str)]) -> String {
@@ -19,26 +15,20 @@ fn on_a_terminal(world: &World, env: &[(&str, &str)]) -> String {
 
 /// What ralph writes to a terminal, of this width if it has one, when all goes well.
 fn shown_by(world: &World, args: &[&str], env: &[(&str, &str)], columns: u16) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal");
-    let name = ptsname(&master, Vec::new()).expect("its name");
-    let open = || -> OwnedFd {
-        rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal")
-    };
+    let mut pty = Pty::new();
     if columns > 0 {
         let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).expect("a size");
+        tcsetwinsize(&pty.master, size).expect("a size");
     }
     let mut command = world.command(RALPH);
-    command.args(args).stdin(open()).stdout(open()).stderr(open());
+    command.args(args).stdin(pty.open()).stdout(pty.open()).stderr(pty.open());
     command.env("TERM", "xterm-256color").envs(env.iter().copied());
     let mut child = command.spawn().expect("start");
     // The command holds the terminal open; without it the end of ralph is the end of what is written.
     drop(command);
     let mut seen = Vec::new();
-    let mut master = File::from(master);
     let mut chunk = [0; 4096];
-    while let Ok(n @ 1..) = master.read(&mut chunk) {
+    while let Ok(n @ 1..) = pty.master.read(&mut chunk) {
         seen.extend_from_slice(&chunk[..n]);
     }
     assert_eq!(child.wait().expect("wait").code(), Some(0));
@@ -97,42 +87,18 @@ fn a_dumb_terminal_gets_plain_lines() {
 #[test]
 fn the_key_r_ends_a_wait_and_the_terminal_is_as_before() {
     let world = World::new();
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal");
-    let name = ptsname(&master, Vec::new()).expect("its name");
-    let open = || -> OwnedFd {
-        rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal")
-    };
-    let terminal = open();
-    let before = tcgetattr(&terminal).expect("its modes").local_modes;
+    let pty = Pty::new();
+    let before = tcgetattr(pty.open()).expect("its modes").local_modes;
     let agent = world.agent("say <!-- ralph:state idle -->");
-    // In a session of its own, with this as its terminal.
-    let mut command = world.command("setsid");
-    command.args(["--ctty", "--wait", RALPH, "run", "-p", "x", "-a", &agent, "-n", "2"]);
-    command.args(["--set", "idle.delay=1h"]).env("TERM", "xterm-256color");
-    command.stdin(open()).stdout(open()).stderr(open());
-    let mut child = command.spawn().expect("start");
-    drop(command);
-    let mut writer = File::from(master.try_clone().expect("a copy"));
-    let mut reader = File::from(master);
-    let seen = std::thread::spawn(move || {
-        let (mut seen, mut chunk) = (Vec::new(), [0; 4096]);
-        while let Ok(n @ 1..) = reader.read(&mut chunk) {
-            seen.extend_from_slice(&chunk[..n]);
-            if String::from_utf8_lossy(&seen).contains("limit reached") {
-                break;
-            }
-        }
-        String::from_utf8_lossy(&seen).into_owned()
-    });
+    let args = ["run", "-p", "x", "-a", &agent, "-n", "2", "--set", "idle.delay=1h"];
+    let mut person = Seated::start(&world, pty, &args, "limit reached");
     world.wait_for("delay.started", 1);
-    writer.write_all(b"r").expect("a key");
-    assert_eq!(child.wait().expect("wait").code(), Some(3));
-    let seen = seen.join().expect("what was written");
+    person.press(b'r');
+    let seen = person.ends(3);
     assert!(seen.contains("next look in") && seen.contains("(r: go on now)"), "{seen:?}");
     let events = world.events();
     assert_eq!(events.of("wait.skipped").len(), 1);
     assert_eq!(events.last("delay.ended")["early"], true);
-    assert_eq!(tcgetattr(&terminal).expect("its modes").local_modes, before);
+    assert_eq!(tcgetattr(&person.terminal).expect("its modes").local_modes, before);
     world.verify();
 }
