@@ -9,9 +9,25 @@ use std::collections::{BTreeMap, BTreeSet};
 const ARROWS: &[(&str, &[&str])] = &[
     ("ralph-core", &[]),
     ("ralph-agents", &["ralph-core"]),
-    ("ralph-runtime", &["ralph-agents", "ralph-core"]),
-    ("ralph-ui", &["ralph-core"]),
-    ("ralph-cli", &["ralph-agents", "ralph-core", "ralph-runtime", "ralph-ui"]),
+    ("ralph-evidence", &["ralph-core"]),
+    ("ralph-model", &["ralph-core"]),
+    ("ralph-config", &["ralph-agents", "ralph-core"]),
+    ("ralph-store", &["ralph-core", "ralph-model"]),
+    ("ralph-runtime", &["ralph-agents", "ralph-core", "ralph-evidence", "ralph-model", "ralph-store"]),
+    ("ralph-ui", &["ralph-core", "ralph-model"]),
+    (
+        "ralph-cli",
+        &[
+            "ralph-agents",
+            "ralph-config",
+            "ralph-core",
+            "ralph-evidence",
+            "ralph-model",
+            "ralph-runtime",
+            "ralph-store",
+            "ralph-ui",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

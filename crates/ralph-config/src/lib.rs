@@ -1,0 +1,1 @@
+//! From definition files to a plan: settings, checks before the start, schema.

@@ -1,0 +1,1 @@
+//! What others may know of a run and ask of it: snapshot, rows, requests, rights. No I/O.

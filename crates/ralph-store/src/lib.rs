@@ -1,0 +1,1 @@
+//! Runs on disk: find, list, read, follow, artefacts. No engine.
