@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::ids::Seq;
 use crate::time::Timestamp;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Record {
     pub seq: Seq,
     pub at: Timestamp,

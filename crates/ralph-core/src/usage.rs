@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Tokens by price class. `input` is what was not served from a cache.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Usage {
     pub input: u64,

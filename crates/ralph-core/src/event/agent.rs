@@ -11,7 +11,7 @@ use crate::marker::{AgentState, Published};
 use crate::time::millis;
 use crate::usage::Usage;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentSpawned {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -19,7 +19,7 @@ pub struct AgentSpawned {
 }
 
 /// What the agent said. Bounded: past a budget per iteration only samples are recorded; the log has the rest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentText {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -29,7 +29,7 @@ pub struct AgentText {
 }
 
 /// The agent uses a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCalled {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -44,7 +44,7 @@ pub struct ToolCalled {
 }
 
 /// A tool has ended. `ok` is absent where the agent does not say, or says "success" whatever happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolFinished {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -59,7 +59,7 @@ pub struct ToolFinished {
 }
 
 /// The agent's own tries against a service that does not answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentRetrying {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -71,7 +71,7 @@ pub struct AgentRetrying {
 }
 
 /// Totals of this attempt so far, not increments: a lost record then changes nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UsageUpdated {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -79,11 +79,12 @@ pub struct UsageUpdated {
     pub cost_usd: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentSilent {
     pub iteration: IterationNumber,
     pub attempt: u32,
     #[serde(rename = "quiet_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub quiet: Duration,
     /// It had said its last word before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -91,12 +92,13 @@ pub struct AgentSilent {
 }
 
 /// Everything the shell knows about an attempt that has ended: process gone, output drained, workspace looked at.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentExited {
     pub iteration: IterationNumber,
     pub attempt: u32,
     pub exit: Exit,
     #[serde(rename = "duration_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     /// The agent said the task is complete, by the rules of the signals.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -109,6 +111,7 @@ pub struct AgentExited {
     pub state: Option<AgentState>,
     /// How long the agent wants the next iteration to wait.
     #[serde(rename = "delay_ms", default, skip_serializing_if = "Option::is_none", with = "millis::option")]
+    #[schemars(with = "Option<u64>")]
     pub delay: Option<Duration>,
     /// The `<event>` blocks in what it said, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -128,6 +131,7 @@ pub struct AgentExited {
     pub output_bytes: u64,
     /// What the detectors of stuck runs see of its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub sketch: Option<Box<Sketch>>,
     /// Background processes of the agent that had to be ended.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -180,7 +184,7 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FilesChanged {
     pub count: u32,
     /// The first few paths, relative to the workspace.
@@ -192,7 +196,7 @@ pub struct FilesChanged {
 }
 
 /// How an agent process ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     Code(i32),
@@ -212,7 +216,7 @@ pub enum Exit {
 }
 
 /// Another agent takes over, or the first one comes back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentSwitched {
     pub from: usize,
     pub to: usize,
@@ -220,15 +224,16 @@ pub struct AgentSwitched {
     pub name: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentKilled {
     pub iteration: IterationNumber,
     pub why: KillCause,
     #[serde(rename = "grace_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub grace: Duration,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KillCause {
     Timeout,

@@ -8,7 +8,7 @@ use crate::ids::IterationNumber;
 use crate::time::millis;
 
 /// A command has ended. How does not matter to the run: what it printed is in the prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandFinished {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -16,6 +16,7 @@ pub struct CommandFinished {
     /// Absent if a signal ended it.
     pub exit_code: Option<i32>,
     #[serde(rename = "duration_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,

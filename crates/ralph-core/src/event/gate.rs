@@ -9,7 +9,7 @@ use crate::ids::IterationNumber;
 use crate::time::millis;
 
 /// Gates are to be run on the tree as it is now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GatesStarted {
     pub iteration: IterationNumber,
     /// Counted from 1: they run again if the tree changed under them.
@@ -17,14 +17,14 @@ pub struct GatesStarted {
     pub gates: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GateStarted {
     pub iteration: IterationNumber,
     pub round: u32,
     pub name: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GateFinished {
     pub iteration: IterationNumber,
     pub round: u32,
@@ -35,6 +35,7 @@ pub struct GateFinished {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     #[serde(rename = "duration_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     /// The end of what it printed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -42,11 +43,12 @@ pub struct GateFinished {
 }
 
 /// All gates of a round are over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GatesFinished {
     pub iteration: IterationNumber,
     pub round: u32,
     #[serde(rename = "duration_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     /// The state of the tree that all of them saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +61,7 @@ pub struct GatesFinished {
     pub unseen: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TreeSeen {
     /// Of contents and modes of all files that count.
     pub hash: String,
@@ -67,15 +69,16 @@ pub struct TreeSeen {
     pub commit: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GatesKilled {
     pub iteration: IterationNumber,
     pub why: KillCause,
     #[serde(rename = "grace_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub grace: Duration,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionAccepted {
     pub iteration: IterationNumber,
     /// How many gates passed.
@@ -85,7 +88,7 @@ pub struct CompletionAccepted {
     pub tree: Option<TreeSeen>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionRejected {
     pub iteration: IterationNumber,
     /// In one sentence.
@@ -94,7 +97,7 @@ pub struct CompletionRejected {
 }
 
 /// One thing that a claim lacked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Missing {
     /// The gate's name, or the setting that asks for it.
     pub name: String,

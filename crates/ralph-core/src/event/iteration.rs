@@ -11,7 +11,7 @@ use crate::marker::AgentState;
 use crate::time::millis;
 use crate::usage::Usage;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IterationStarted {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -27,7 +27,7 @@ fn is_first(agent: &usize) -> bool {
     *agent == 0
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Ok,
@@ -44,7 +44,7 @@ impl Outcome {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IterationFinished {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -53,6 +53,7 @@ pub struct IterationFinished {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     #[serde(rename = "duration_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     pub exit_code: Option<i32>,
     pub files_changed: Option<u32>,
@@ -69,6 +70,7 @@ pub struct IterationFinished {
     pub state: Option<AgentState>,
     /// How long the agent wants the next iteration to wait.
     #[serde(rename = "delay_ms", default, skip_serializing_if = "Option::is_none", with = "millis::option")]
+    #[schemars(with = "Option<u64>")]
     pub delay: Option<Duration>,
     /// What the failure is, where the agent's output tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +128,7 @@ impl IterationFinished {
 }
 
 /// How often a hat has been put on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Activation {
     pub number: u32,
     /// Of how many, where there is a limit.
@@ -135,18 +137,19 @@ pub struct Activation {
 }
 
 /// An attempt that says nothing about the task: it was cut short from outside. The iteration is run again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IterationInterrupted {
     pub iteration: IterationNumber,
     pub attempt: u32,
     pub why: InterruptCause,
     #[serde(rename = "duration_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     pub usage: Usage,
     pub cost_usd: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptCause {
     /// ralph itself was killed, or the machine went down.
@@ -166,7 +169,7 @@ pub enum InterruptCause {
 }
 
 /// The agent had nothing to do. Stands before the `iteration.finished` that it explains.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IterationIdle {
     pub iteration: IterationNumber,
     /// How many in a row, this one included.

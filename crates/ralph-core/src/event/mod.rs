@@ -29,7 +29,7 @@ pub use wait::*;
 /// The version of the journal's format. Fields and types are only ever added; a breaking change raises it.
 pub const FORMAT: u32 = 1;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type")]
 pub enum Event {
     // Inputs.

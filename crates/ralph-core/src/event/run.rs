@@ -9,27 +9,31 @@ use crate::plan::{Limits, Pace, Plan, StuckPlan};
 use crate::stop::StopKind;
 use crate::time::millis;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunStarted {
     pub run: RunId,
     pub format: u32,
     /// The version of ralph that started it.
     pub version: String,
     pub pid: u32,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub plan: Plan,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunResumed {
     pub version: String,
     pub pid: u32,
     /// The limits from here on: the old ones, or what the person raised them to.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub limits: Limits,
     /// The waits between iterations from here on, where the person changed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub pace: Option<Pace>,
     /// What counts as being stuck from here on, where the person changed that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub stuck: Option<StuckPlan>,
 }
 
@@ -40,7 +44,7 @@ impl RunResumed {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StopRequest {
     pub how: StopHow,
     /// Which exit code the run ends with.
@@ -48,7 +52,9 @@ pub struct StopRequest {
 }
 
 /// From the kindest to the sternest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum StopHow {
     /// Let this iteration finish.
@@ -59,12 +65,12 @@ pub enum StopHow {
     Kill,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Guidance {
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunStopped {
     pub reason: String,
     pub kind: StopKind,
@@ -76,5 +82,6 @@ pub struct RunStopped {
     pub cost_usd: Option<f64>,
     /// Time the loop worked, over all resumes.
     #[serde(rename = "duration_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::IterationNumber;
 
 /// A detector has found something that decides nothing by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoopSuspected {
     pub iteration: IterationNumber,
     pub detector: String,
@@ -17,7 +17,7 @@ pub struct LoopSuspected {
 }
 
 /// The run is stuck: the whole report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoopDetected {
     pub iteration: IterationNumber,
     pub detector: String,
@@ -50,7 +50,7 @@ pub struct LoopDetected {
     pub options: Vec<LoopOption>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopAnswer {
     /// The next prompt carries the evidence and asks for another way.
@@ -63,7 +63,7 @@ pub enum LoopAnswer {
     Stop,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoopIteration {
     pub iteration: IterationNumber,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub struct LoopIteration {
     pub line: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoopOption {
     pub what: String,
     /// The command to type.

@@ -6,7 +6,7 @@ use crate::hat::{Payload, Topic};
 use crate::ids::IterationNumber;
 
 /// The agent asks to publish something. It becomes real when the iteration ends well.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TopicEmitted {
     pub iteration: IterationNumber,
     pub attempt: u32,
@@ -17,7 +17,7 @@ pub struct TopicEmitted {
 }
 
 /// A hat may not publish what it asked to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TopicRejected {
     pub iteration: IterationNumber,
     pub hat: String,
@@ -26,7 +26,7 @@ pub struct TopicRejected {
     pub may_publish: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TopicPublished {
     /// The iteration that published it; nothing for what came before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ pub struct TopicPublished {
 }
 
 /// A hat is put on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HatActivated {
     pub iteration: IterationNumber,
     pub hat: String,
@@ -63,7 +63,7 @@ pub struct HatActivated {
 }
 
 /// A hat would be put on once more than it may.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HatExhausted {
     pub hat: String,
     pub activations: u32,
@@ -72,7 +72,7 @@ pub struct HatExhausted {
 }
 
 /// A person gives a hat all of its activations again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HatReset {
     pub hat: String,
 }

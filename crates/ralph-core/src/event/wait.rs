@@ -9,13 +9,13 @@ use crate::time::{Timestamp, millis};
 
 /// A timer belongs to the moment that started it: `epoch` is the number of events there were then. One that fires after its
 /// moment has passed matches nothing and is ignored.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TimerId {
     pub slot: TimerSlot,
     pub epoch: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerSlot {
     IterationTimeout,
@@ -25,7 +25,7 @@ pub enum TimerSlot {
 }
 
 /// A usage limit: the loop waits. This is neither an iteration nor a failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LimitHit {
     pub iteration: IterationNumber,
     pub agent: usize,
@@ -35,15 +35,16 @@ pub struct LimitHit {
     pub message: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DelayStarted {
     pub reason: DelayReason,
     pub until: Timestamp,
     #[serde(rename = "wait_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub wait: Duration,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayReason {
     /// The pause the definition asks for between iterations.
@@ -85,7 +86,7 @@ impl DelayReason {
 }
 
 /// There is work: a file has changed, or the command says so.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WakeTriggered {
     /// Of the wait that is meant, like a timer's.
     pub epoch: u64,
@@ -93,7 +94,7 @@ pub struct WakeTriggered {
     pub by: WakeCause,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "by")]
 pub enum WakeCause {
     File { path: String },

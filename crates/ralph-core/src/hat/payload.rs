@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const MAX_PAYLOAD: usize = 2 << 20;
 
 /// Text where the bytes are text; else they are kept as base64.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Payload {
     Text(String),

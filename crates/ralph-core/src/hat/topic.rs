@@ -10,7 +10,9 @@ const MAX_BYTES: usize = 200;
 const MAX_SEGMENTS: usize = 16;
 
 /// What an event is about: segments with dots between them, such as `review.changes_requested`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct Topic(String);
 
