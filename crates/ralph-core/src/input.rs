@@ -2,7 +2,7 @@
 
 use crate::event::{
     AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, GateFinished,
-    GateStarted, GatesFinished, Guidance, HatReset, RunResumed, RunStarted, StopRequest, TimerId, ToolCalled,
+    GateStarted, GatesFinished, Guidance, HatReset, RunResumed, StopRequest, TimerId, ToolCalled,
     ToolFinished, TopicEmitted, UsageUpdated, WakeTriggered,
 };
 
@@ -14,7 +14,6 @@ pub enum Input {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    StartRun(Box<RunStarted>),
     ResumeRun(Box<RunResumed>),
     StopRun(StopRequest),
     PauseRun,

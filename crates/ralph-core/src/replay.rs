@@ -66,23 +66,25 @@ impl Verifier {
         if decided.as_ref() != Some(&record.event) {
             return Err(Box::new(Difference { seq: record.seq, recorded: record.event.clone(), decided }));
         }
-        match record.event.input() {
-            Some(_) => self.inputs += 1,
-            None => self.decisions += 1,
+        match record.event.is_decision() {
+            true => self.decisions += 1,
+            false => self.inputs += 1,
         }
         self.folded.push(record);
         Ok(())
     }
 
     fn feed(&mut self, record: &Record) {
-        let Some(input) = record.event.input() else { return };
         let step = match (&mut self.engine, &record.event) {
             (None, Event::RunStarted(started)) => {
                 let (engine, step) = Engine::start(record.at, (**started).clone());
                 self.engine = Some(engine);
                 step
             }
-            (Some(engine), _) => engine.handle(record.at, input),
+            (Some(engine), event) => match event.input() {
+                Some(input) => engine.handle(record.at, input),
+                None => return,
+            },
             (None, _) => return,
         };
         self.expected = step.events.into();

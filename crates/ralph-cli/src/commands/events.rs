@@ -74,9 +74,9 @@ fn near_types(wanted: &str) -> String {
     let plain = wanted.trim_end_matches(['*', '.']);
     let kind = plain.split('.').next().unwrap_or_default();
     let family = |kind: &str| -> Vec<&str> {
-        Event::NAMES.into_iter().filter(|name| name.split('.').next() == Some(kind)).collect()
+        Event::NAMES.iter().copied().filter(|name| name.split('.').next() == Some(kind)).collect()
     };
-    if let Some(name) = config::nearest(plain, Event::NAMES) {
+    if let Some(name) = config::nearest(plain, Event::NAMES.iter().copied()) {
         return format!("did you mean `{name}`?");
     }
     let kinds: Vec<&str> = Event::NAMES.iter().filter_map(|name| name.split('.').next()).collect();

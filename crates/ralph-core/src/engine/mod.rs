@@ -118,7 +118,7 @@ impl Turn<'_> {
             return;
         }
         match command {
-            Command::StartRun(_) | Command::ResumeRun(_) => {}
+            Command::ResumeRun(_) => {}
             Command::StopRun(request) => self.stop_requested(request),
             Command::PauseRun => self.pause(),
             Command::UnpauseRun { now } => self.unpause(now),
