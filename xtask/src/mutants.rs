@@ -15,7 +15,7 @@ use verdict::Verdict;
 const TESTS: &[&str] = &["test", "--locked", "--release", "--package", "ralph-core", "--test", "core"];
 const FILTER: &str = "sim";
 
-/// What may catch a mutant that the simulation can not see, such as a stop that is heard late but heard.
+/// What may catch a mutant that the simulation cannot see, such as a stop that is heard late but heard.
 const OTHERS: &[&str] = &["test", "--locked", "--release", "--package", "ralph-core", "--tests"];
 
 /// A mutant may make the engine run for ever. The simulation itself must notice; this only ends the wait.

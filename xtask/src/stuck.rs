@@ -99,7 +99,7 @@ fn predict(lab: &Lab, cases: &Path, detector: &str) -> Result<BTreeMap<String, u
     let state = lab.folder("state")?;
     let mut ralph = lab.ralph(&state);
     ralph.args(["detect", "--predictions", "--detector", detector, "--cases"]).arg(cases);
-    let output = ralph.output().map_err(|error| format!("can not start ralph: {error}"))?;
+    let output = ralph.output().map_err(|error| format!("cannot start ralph: {error}"))?;
     if !output.status.success() {
         return Err(format!("ralph detect: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }

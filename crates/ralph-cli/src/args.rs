@@ -88,7 +88,7 @@ pub enum Command {
     Clean(CleanArgs),
     /// Try stuck detection on recorded iterations
     Detect(DetectArgs),
-    /// Validate a definition, and say what its hats can and can not reach
+    /// Validate a definition, and say what its hats can and cannot reach
     Check(CheckArgs),
     /// Draw hats and topics
     Graph(GraphArgs),

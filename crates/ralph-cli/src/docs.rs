@@ -1,4 +1,4 @@
-//! Help and documentation that are derived from what the parts declare, so that they can not go stale.
+//! Help and documentation that are derived from what the parts declare, so that they cannot go stale.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
-//! The binary. The guard comes first: it is started for every agent and has to be quick.
+//! The binary. The keeper comes first: it is started for every agent and has to be quick.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ralph_runtime::process::run_guard_if_asked();
+    ralph_runtime::process::run_keeper_if_asked();
     ralph_cli::main()
 }

@@ -14,13 +14,13 @@ const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 pub enum DurationError {
     #[error("a duration is missing")]
     Empty,
-    #[error("a duration can not be negative")]
+    #[error("a duration cannot be negative")]
     Negative,
     #[error("a duration must be finite")]
     NotFinite,
     #[error("a duration can be at most 36500d")]
     TooLong,
-    #[error("a duration shorter than 1ms can not be told from 0")]
+    #[error("a duration shorter than 1ms cannot be told from 0")]
     TooShort,
     #[error("`{0}` is not a unit of time; known units: ms, s, m, h, d")]
     UnknownUnit(String),

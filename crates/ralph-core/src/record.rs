@@ -43,7 +43,7 @@ const CRC_LEN: usize = CRC_KEY.len() + 8 + 2;
 impl Record {
     /// The line as `--json` prints it.
     pub fn to_json(&self) -> String {
-        // Serialising these types can not fail: no map has a key that is not a string.
+        // Serialising these types cannot fail: no map has a key that is not a string.
         serde_json::to_string(self).unwrap_or_default()
     }
 

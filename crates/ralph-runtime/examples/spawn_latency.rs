@@ -1,4 +1,4 @@
-//! What the guard costs: 200 times `/bin/true` plain, under a cold guard and under a warm one, and the speed of output.
+//! What the keeper costs: 200 times `/bin/true` plain, under a cold keeper and under a warm one, and the speed of output.
 //!
 //! `cargo run --release -p ralph-runtime --example spawn_latency`
 
@@ -7,31 +7,31 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use ralph_runtime::process::{Spec, Supervisor, guard_exe, run_guard_if_asked};
+use ralph_runtime::process::{Spec, Supervisor, keeper_exe, run_keeper_if_asked};
 
 const ROUNDS: usize = 200;
 const BYTES: usize = 1 << 30;
-/// Between two runs, so that the next guard is up as it would be after any real agent.
+/// Between two runs, so that the next keeper is up as it would be after any real agent.
 const PAUSE: Duration = Duration::from_millis(5);
 
 fn main() {
-    run_guard_if_asked();
-    let exe = guard_exe().expect("this program");
+    run_keeper_if_asked();
+    let exe = keeper_exe().expect("this program");
     let plain = measure(PAUSE, plain_spawn);
     report("plain std::process::Command, pipes read", &plain, &plain);
     let cold = Supervisor::new(&exe, 0);
-    report("guard, cold", &measure(PAUSE, || guarded(&cold, "/bin/true", &[])), &plain);
+    report("keeper, cold", &measure(PAUSE, || kept_command(&cold, "/bin/true", &[])), &plain);
     let warm = Supervisor::new(&exe, 1);
     warm.prewarm();
-    report("guard, warm", &measure(PAUSE, || guarded(&warm, "/bin/true", &[])), &plain);
+    report("keeper, warm", &measure(PAUSE, || kept_command(&warm, "/bin/true", &[])), &plain);
     report(
-        "guard, warm, back to back",
-        &measure(Duration::ZERO, || guarded(&warm, "/bin/true", &[])),
+        "keeper, warm, back to back",
+        &measure(Duration::ZERO, || kept_command(&warm, "/bin/true", &[])),
         &plain,
     );
 
     let start = Instant::now();
-    guarded(&warm, "/usr/bin/head", &["-c", &BYTES.to_string(), "/dev/zero"]);
+    kept_command(&warm, "/usr/bin/head", &["-c", &BYTES.to_string(), "/dev/zero"]);
     println!("{:<42} {:.2} GB/s", "1 GiB of output", BYTES as f64 / 1e9 / start.elapsed().as_secs_f64());
 }
 
@@ -68,7 +68,7 @@ fn plain_spawn() {
     child.wait().expect("an exit");
 }
 
-fn guarded(supervisor: &Supervisor, program: &str, args: &[&str]) {
+fn kept_command(supervisor: &Supervisor, program: &str, args: &[&str]) {
     let (ended, exit) = channel();
     let spec = Spec { args: args.iter().map(Into::into).collect(), ..Spec::new(program, "/") };
     supervisor.spawn(spec, None, |_, _| {}, move |exit| ended.send(exit).expect("a listener"));

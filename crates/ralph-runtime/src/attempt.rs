@@ -107,7 +107,7 @@ impl Attempt {
         let _ = self.token.set(self.shared.tokens.issue(iteration, attempt));
         let found = resolve_program(&agent.program, &plan.workspace, Some(&path));
         let program =
-            found.map_err(|error| NotPrepared::Missing(format!("can not start the agent: {error}")))?;
+            found.map_err(|error| NotPrepared::Missing(format!("cannot start the agent: {error}")))?;
         let mut spec = Spec::new(program, &plan.workspace);
         spec.args = agent.args.iter().map(OsString::from).collect();
         spec.kill_leftovers = plan.kill_leftovers;
@@ -132,11 +132,11 @@ impl Attempt {
         spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
-            NotPrepared::Other(format!("can not create the log of the iteration: {error}"))
+            NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
         })?;
         let copy = match &plan.log_dir {
             Some(dir) => Some(create_log(dir, iteration, crate::clock::now()).map_err(|error| {
-                NotPrepared::Other(format!("can not write to the log folder {}: {error}", dir.display()))
+                NotPrepared::Other(format!("cannot write to the log folder {}: {error}", dir.display()))
             })?),
             None => None,
         };
@@ -251,15 +251,15 @@ impl Attempt {
             Status::Code(code) => Exit::Code(code),
             Status::Signal(signal) => Exit::Signal(signal),
             Status::SpawnFailed { kind: SpawnErrorKind::NotFound | SpawnErrorKind::Permission, message } => {
-                Exit::Missing { message: format!("can not start the agent: {message}") }
+                Exit::Missing { message: format!("cannot start the agent: {message}") }
             }
             Status::SpawnFailed { message, .. } => {
-                Exit::NotStarted { message: format!("can not start the agent: {message}") }
+                Exit::NotStarted { message: format!("cannot start the agent: {message}") }
             }
-            Status::GuardLost => Exit::Lost { message: "the agent's guard process was killed".to_owned() },
+            Status::KeeperLost => Exit::Lost { message: "the agent's keeper process was killed".to_owned() },
         });
         if exit.leftovers_alive {
-            let message = "processes of the agent can not be ended; see `ps`".to_owned();
+            let message = "processes of the agent cannot be ended; see `ps`".to_owned();
             report.exit = Exit::NotStarted { message };
         }
         report.duration += exit.duration;
@@ -327,5 +327,5 @@ fn write_private(path: &Path, text: &str) -> Result<(), NotPrepared> {
     let mut options = fs::OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| NotPrepared::Other(format!("can not store the prompt {}: {error}", path.display())))
+        .map_err(|error| NotPrepared::Other(format!("cannot store the prompt {}: {error}", path.display())))
 }

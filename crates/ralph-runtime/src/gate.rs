@@ -93,7 +93,7 @@ impl Round {
             tail,
         };
         match ended {
-            Ended::NotStarted { message } => result.error = Some(format!("can not be started: {message}")),
+            Ended::NotStarted { message } => result.error = Some(format!("cannot be started: {message}")),
             Ended::Cancelled => result.error = Some("ended by ralph".to_owned()),
             Ended::Exited { exit, timed_out } => judge(&mut result, &exit, timed_out, gate.timeout),
         }
@@ -128,8 +128,8 @@ fn judge(result: &mut GateFinished, exit: &Exit, timed_out: bool, timeout: Durat
         }
         Status::Code(code) => (result.exit_code, result.passed) = (Some(code), code == 0),
         Status::Signal(signal) => result.error = Some(format!("killed by signal {signal}")),
-        Status::SpawnFailed { .. } | Status::GuardLost => {
-            result.error = Some("its guard process was killed".to_owned());
+        Status::SpawnFailed { .. } | Status::KeeperLost => {
+            result.error = Some("its keeper process was killed".to_owned());
         }
     }
 }

@@ -25,7 +25,7 @@ fn instructions(hat: &HatPlan) -> Result<String, String> {
         None => String::new(),
         Some(Instructions::Text(text)) => text.clone(),
         Some(Instructions::File(path)) => fs::read_to_string(path)
-            .map_err(|error| format!("can not read the instructions {}: {error}", path.display()))?,
+            .map_err(|error| format!("cannot read the instructions {}: {error}", path.display()))?,
     };
     let extra = hat.extra_instructions.as_deref().unwrap_or_default();
     let parts = [own.trim(), extra.trim()].into_iter().filter(|part| !part.is_empty());

@@ -1,5 +1,5 @@
 //! Commands that ralph itself runs to their end: gates, commands whose output is part of the prompt, and the one that is
-//! asked for work. Each is guarded like an agent, has its own time, and ends with its group.
+//! asked for work. Each has a keeper, as an agent does, has its own time, and ends with its group.
 
 use std::ffi::OsString;
 use std::os::fd::AsFd;
@@ -63,7 +63,7 @@ impl Job<'_> {
             _ if group.is_ending() => Ended::Cancelled,
             Some(Exit { status: Status::SpawnFailed { message, .. }, .. }) => Ended::NotStarted { message },
             Some(exit) => Ended::Exited { exit, timed_out },
-            None => Ended::NotStarted { message: "its guard process was lost".to_owned() },
+            None => Ended::NotStarted { message: "its keeper process was lost".to_owned() },
         }
     }
 

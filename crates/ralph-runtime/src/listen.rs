@@ -154,7 +154,7 @@ impl StreamEars {
             Status::Code(code) => Exit::Code(*code),
             Status::Signal(signal) => Exit::Signal(*signal),
             // Nothing ran, or nobody knows how it ended: what the stream said explains nothing.
-            Status::SpawnFailed { .. } | Status::GuardLost => return Heading::default(),
+            Status::SpawnFailed { .. } | Status::KeeperLost => return Heading::default(),
         };
         let error = match verdict(&self.summary, exit, false) {
             Outcome::Ok => None,

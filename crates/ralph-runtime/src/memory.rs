@@ -1,5 +1,5 @@
 //! The files in `.ralph/`, for the agent to read. They are rendered from the journal, so losing them costs nothing, and a
-//! folder that can not be written keeps nobody from working.
+//! folder that cannot be written keeps nobody from working.
 
 use std::fs;
 use std::io::{self, Write};

@@ -29,7 +29,7 @@ use crate::{clock, signals};
 pub enum SessionError {
     #[error("{}", busy(.workspace, .holder))]
     Busy { workspace: PathBuf, holder: Option<String> },
-    #[error("can not open the workspace {}: {error}", path.display())]
+    #[error("cannot open the workspace {}: {error}", path.display())]
     Workspace { path: PathBuf, error: io::Error },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -37,7 +37,7 @@ pub enum SessionError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error("can not set up the run: {0}")]
+    #[error("cannot set up the run: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -141,7 +141,7 @@ impl Session {
         let tokens = Arc::new(Tokens::default());
         let _server = Server::start(&run, inbox.clone(), Arc::clone(&tokens))?;
         offer_ralph(&run)?;
-        let supervisor = Supervisor::new(process::guard_exe()?, 1);
+        let supervisor = Supervisor::new(process::keeper_exe()?, 1);
         supervisor.prewarm();
 
         let now = clock::now();
@@ -185,7 +185,7 @@ fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, Sess
     })
 }
 
-/// Puts this program, under the name `ralph`, where the agent's PATH finds it. By its path: what starts the guards is a
+/// Puts this program, under the name `ralph`, where the agent's PATH finds it. By its path: what starts the keepers is a
 /// name that means another program in another process.
 fn offer_ralph(run: &RunDir) -> io::Result<()> {
     let exe = std::env::current_exe()?;

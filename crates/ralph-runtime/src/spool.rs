@@ -38,7 +38,7 @@ impl Spool {
         Ok(Self { base: path.to_owned(), file, end: None, at, total: 0, part_size })
     }
 
-    /// Takes output as it comes. A log that can not be written does not stop the agent: the journal is what counts.
+    /// Takes output as it comes. A log that cannot be written does not stop the agent: the journal is what counts.
     pub fn write(&mut self, mut bytes: &[u8]) {
         self.total += bytes.len() as u64;
         while !bytes.is_empty() {

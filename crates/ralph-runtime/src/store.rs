@@ -31,7 +31,7 @@ pub struct Store {
 pub enum StoreError {
     #[error("no place for ralph's state: neither RALPH_STATE_DIR, XDG_STATE_HOME nor HOME is set")]
     NoPlace,
-    #[error("can not use the state folder {}: {error}", path.display())]
+    #[error("cannot use the state folder {}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
     #[error("there is no run here yet; `ralph list --all` shows those of other workspaces")]
     NoRuns,

@@ -66,7 +66,7 @@ pub fn read(task: &Task) -> Result<String, String> {
             ErrorKind::NotFound => "it is gone".to_owned(),
             _ => error.to_string(),
         };
-        format!("can not read the prompt {}: {why}", path.display())
+        format!("cannot read the prompt {}: {why}", path.display())
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let (line, column) = place(error.as_bytes(), error.utf8_error().valid_up_to());
@@ -132,7 +132,7 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
         Ended::Exited { exit, timed_out } => (exit, timed_out),
         Ended::Cancelled => return Err(TaskError::Killed),
         Ended::NotStarted { message } => {
-            return Err(TaskError::Failed(format!("can not run the command `{}`: {message}", plan.name)));
+            return Err(TaskError::Failed(format!("cannot run the command `{}`: {message}", plan.name)));
         }
     };
     let (stdout, stderr) = std::mem::take(&mut *lock(&kept));

@@ -38,7 +38,7 @@ pub enum ListedState {
         kind: StopKind,
     },
     Crashed,
-    /// The journal can not be read; why.
+    /// The journal cannot be read; why.
     Damaged(String),
 }
 

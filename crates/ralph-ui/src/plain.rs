@@ -1,4 +1,4 @@
-//! Lines for a pipe, a file, or a terminal that can not redraw: no escapes but the colours one asks for.
+//! Lines for a pipe, a file, or a terminal that cannot redraw: no escapes but the colours one asks for.
 
 use std::io::Write;
 

@@ -27,7 +27,7 @@ pub fn cache() -> Result<PathBuf> {
     Ok(base.ok_or("neither XDG_CACHE_HOME nor HOME is set")?.join("ralph/agents"))
 }
 
-/// Why these CLIs can not be had on this machine now; nothing if they can.
+/// Why these CLIs cannot be had on this machine now; nothing if they can.
 pub fn impossible(clis: &[&Cli]) -> Option<String> {
     let asked = |program: &str, args: &[&str]| bounded(Command::new(program).args(args), PING).err();
     let node = asked("node", &["--version"]).map(|why| format!("there is no node: {why}"));
@@ -83,7 +83,7 @@ fn package(cache: &Path, name: &str, package: &str, version: &str, node: Option<
         let _ = std::fs::remove_dir_all(&new);
         // Another task may have been quicker.
         if !folder.is_dir() {
-            return Err(format!("{package}@{version} can not be installed: {why}"));
+            return Err(format!("{package}@{version} cannot be installed: {why}"));
         }
     }
     Ok(folder)

@@ -123,7 +123,7 @@ impl Writer {
     fn push(&mut self, line: &Template, iteration: u32) {
         self.seq += 1;
         let start = self.text.len();
-        // Writing to a string can not fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.text, "{{\"seq\":{},{}", self.seq, line.before);
         if let Some(after) = &line.after {
             let _ = write!(self.text, "\"iteration\":{iteration},{after}");

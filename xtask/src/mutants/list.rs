@@ -5,23 +5,23 @@ use super::Mutant;
 pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "finished_not_synced",
-        file: "crates/ralph-core/src/event/mod.rs",
-        find: "                | Event::IterationFinished(_)\n",
-        replace: "",
+        file: "crates/ralph-core/src/event/vocabulary.rs",
+        find: "IterationFinished(IterationFinished): decision, synced",
+        replace: "IterationFinished(IterationFinished): decision, buffered",
         why: "A finished iteration that is not synced is lost in a crash and run again.",
     },
     Mutant {
         name: "started_not_synced",
-        file: "crates/ralph-core/src/event/mod.rs",
-        find: "                | Event::IterationStarted(_)\n",
-        replace: "",
+        file: "crates/ralph-core/src/event/vocabulary.rs",
+        find: "IterationStarted(IterationStarted): decision, synced",
+        replace: "IterationStarted(IterationStarted): decision, buffered",
         why: "An agent is started before the record of its start is on disk.",
     },
     Mutant {
         name: "guidance_not_synced",
-        file: "crates/ralph-core/src/event/mod.rs",
-        find: "                | Event::GuidanceAdded(_)\n",
-        replace: "",
+        file: "crates/ralph-core/src/event/vocabulary.rs",
+        find: "Command::AddGuidance(e.clone())), synced",
+        replace: "Command::AddGuidance(e.clone())), buffered",
         why: "Guidance that was accepted is lost in a crash.",
     },
     Mutant {
@@ -327,9 +327,9 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "gates_not_synced",
-        file: "crates/ralph-core/src/event/mod.rs",
-        find: "                | Event::GatesStarted(_)\n",
-        replace: "",
+        file: "crates/ralph-core/src/event/vocabulary.rs",
+        find: "GatesStarted(GatesStarted): decision, synced",
+        replace: "GatesStarted(GatesStarted): decision, buffered",
         why: "Gates are started before the record of their start is on disk.",
     },
     Mutant {

@@ -44,7 +44,7 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
             continue;
         }
         let size = run.size();
-        let failed = |error| CliError::Failed(format!("can not remove {}: {error}", run.path.display()));
+        let failed = |error| CliError::Failed(format!("cannot remove {}: {error}", run.path.display()));
         if args.dry_run || remove(&run).map_err(failed)? {
             freed += size;
             removed.push((run.id, summary.workspace));
@@ -106,7 +106,7 @@ pub fn keep_quota(store: &Store) {
         used += run.size();
         let is_last = seen.insert(summary.workspace);
         if used > quota && !is_last && summary.stopped.is_some() {
-            // Room is only wanted, not needed: a run that can not be removed stays.
+            // Room is only wanted, not needed: a run that cannot be removed stays.
             let _ = remove(&run);
         }
     }

@@ -166,5 +166,5 @@ fn ask(args: &PickArgs, request: &Request) -> Result<Answer, CliError> {
 
 fn ask_live(run: &RunDir, request: &Request) -> Result<Vec<Event>, CliError> {
     control::ask(run, request)
-        .map_err(|error| CliError::Failed(format!("can not reach run {}: {error}", run.id)))
+        .map_err(|error| CliError::Failed(format!("cannot reach run {}: {error}", run.id)))
 }

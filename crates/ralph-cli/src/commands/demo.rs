@@ -26,7 +26,7 @@ pub fn demo(args: DemoArgs) -> Result<u8, CliError> {
     let versioned = match versioned(&dir) {
         Ok(true) => "It is a git repository.",
         Ok(false) => "git is not installed, so it is a plain folder.",
-        Err(error) => return Err(CliError::Failed(format!("can not make a git repository: {error}"))),
+        Err(error) => return Err(CliError::Failed(format!("cannot make a git repository: {error}"))),
     };
     let shown = dir.display();
     print(&format!(
@@ -69,10 +69,7 @@ fn folder(named: Option<PathBuf>) -> Result<PathBuf, CliError> {
             Ok(()) => return workspace(&dir),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(CliError::Failed(format!(
-                    "can not make a folder in {}: {error}",
-                    base.display()
-                )));
+                return Err(CliError::Failed(format!("cannot make a folder in {}: {error}", base.display())));
             }
         }
     }

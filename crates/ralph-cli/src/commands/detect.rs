@@ -34,7 +34,7 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
             let settings = settings(&started.plan, &args.sets)?;
             if settings.ignore != started.plan.stuck.ignore {
                 return Err(CliError::Usage(
-                    "`loop_detection.ignore` can not be tried on a recorded run: it works while the output is read, and \
+                    "`loop_detection.ignore` cannot be tried on a recorded run: it works while the output is read, and \
                      only a sketch of that is kept"
                         .to_owned(),
                 ));
@@ -85,7 +85,7 @@ fn settings(plan: &Plan, sets: &[String]) -> Result<StuckPlan, CliError> {
 fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
     let name = cases.display();
     let file = File::open(cases)
-        .map_err(|error| CliError::Usage(format!("can not open the cases {name}: {error}")))?;
+        .map_err(|error| CliError::Usage(format!("cannot open the cases {name}: {error}")))?;
     let key = args.detector.as_deref().unwrap_or(DECIDES);
     let def = DetectorDef::find(key)
         .ok_or_else(|| CliError::Usage(format!("there is no detector called `{key}`")))?;
@@ -95,7 +95,7 @@ fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
     let mut out = BufWriter::new(io::stdout());
     // One case at a time: a file of them may be larger than memory.
     for (number, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(|error| CliError::Failed(format!("can not read {name}: {error}")))?;
+        let line = line.map_err(|error| CliError::Failed(format!("cannot read {name}: {error}")))?;
         if line.trim().is_empty() {
             continue;
         }

@@ -16,7 +16,7 @@ pub fn list(args: ListArgs) -> Result<u8, CliError> {
         .iter()
         .filter_map(|run| match run.summary() {
             Some(summary) => (args.all || summary.workspace == here).then(|| listing(run, summary)),
-            // Whose it is can not be told: it is shown where all are.
+            // Whose it is cannot be told: it is shown where all are.
             None => args
                 .all
                 .then(|| RunListing::damaged(run.id.clone(), "its journal does not begin with a start")),

@@ -68,7 +68,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
 fn workspace(dir: &Path) -> Result<PathBuf, CliError> {
     let path = dir
         .canonicalize()
-        .map_err(|error| CliError::Usage(format!("can not open the workspace {}: {error}", dir.display())))?;
+        .map_err(|error| CliError::Usage(format!("cannot open the workspace {}: {error}", dir.display())))?;
     match path.is_dir() {
         true => Ok(path),
         false => Err(CliError::Usage(format!("the workspace {} is not a folder", dir.display()))),
@@ -96,7 +96,7 @@ fn decode(line: &[u8]) -> Result<Record, CliError> {
     let json =
         json.ok_or_else(|| CliError::Failed("the journal has a line without a checksum".to_owned()))?;
     serde_json::from_str(&json).map_err(|error| {
-        CliError::Failed(format!("this ralph ({}) can not read a record of the run: {error}", crate::VERSION))
+        CliError::Failed(format!("this ralph ({}) cannot read a record of the run: {error}", crate::VERSION))
     })
 }
 

@@ -30,7 +30,7 @@ pub fn init(args: InitArgs) -> Result<u8, CliError> {
         io::ErrorKind::AlreadyExists => {
             CliError::Usage(format!("{} is there already; nothing was changed", path.display()))
         }
-        _ => CliError::Failed(format!("can not write {}: {error}", path.display())),
+        _ => CliError::Failed(format!("cannot write {}: {error}", path.display())),
     })?;
     file.write_all(preset.yaml.as_bytes())?;
     crate::io::print(&format!(

@@ -94,17 +94,17 @@ pub fn check_agents(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Nor is a command that can not be started.
+/// Nor is a command that cannot be started.
 pub fn check_commands(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     let path = std::env::var_os("PATH");
     if let Some(command) = plan.idle.wake.as_ref().and_then(|wake| wake.command.as_ref())
         && let Err(error) = task::check(command, path.as_deref())
     {
-        return Err(loaded.error_at("wake.run", &format!("`wake.run` can not run: {error}"), None).into());
+        return Err(loaded.error_at("wake.run", &format!("`wake.run` cannot run: {error}"), None).into());
     }
     for (i, command) in plan.commands.iter().enumerate().filter(|(i, _)| loaded.is_known(*i)) {
         if let Err(error) = task::check(command, path.as_deref()) {
-            let message = format!("the command `{}` can not run: {error}", command.name);
+            let message = format!("the command `{}` cannot run: {error}", command.name);
             let place = match command.cwd == plan.workspace {
                 true => "the workspace",
                 false => "the folder of its definition",
@@ -123,7 +123,7 @@ fn how_to_execute(error: &ResolveError, name: &str) -> Option<String> {
     path.is_file().then(|| format!("chmod +x {}", shell_words::quote(&shown)))
 }
 
-/// A gate that can not run is found before an agent is paid. One that the agent may still make is only noted.
+/// A gate that cannot run is found before an agent is paid. One that the agent may still make is only noted.
 pub fn check_gates(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
     let path = std::env::var_os("PATH");
     for (i, gate) in plan.proof.gates.iter().enumerate() {
@@ -133,10 +133,10 @@ pub fn check_gates(loaded: &Loaded, plan: &Plan) -> Result<(), CliError> {
         let Err(error) = resolve_program(program, &plan.workspace, path.as_deref()) else { continue };
         let missing = matches!(error, ResolveError::NotFound { .. });
         if missing && program.contains('/') && is_below(&plan.workspace.join(program), &plan.workspace) {
-            eprintln!("note: gate `{}` can not run yet: {error}", gate.name);
+            eprintln!("note: gate `{}` cannot run yet: {error}", gate.name);
             continue;
         }
-        let message = format!("the gate `{}` can not run: {error}", gate.name);
+        let message = format!("the gate `{}` cannot run: {error}", gate.name);
         let help = how_to_execute(&error, program).unwrap_or_else(|| match program.contains('/') {
             true => "it is looked up from the workspace".to_owned(),
             false => "install it, or give its path".to_owned(),
@@ -159,7 +159,7 @@ fn is_below(path: &Path, folder: &Path) -> bool {
     plain != folder && plain.starts_with(folder)
 }
 
-/// A limit that can not hold is said at the start, not found out in the morning.
+/// A limit that cannot hold is said at the start, not found out in the morning.
 fn notes_on_limits(plan: &Plan) -> Vec<String> {
     let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
     let agents: Vec<&AgentPlan> = std::iter::once(&plan.agent).chain(&plan.fallback).chain(hats).collect();
@@ -183,7 +183,7 @@ fn notes_on_limits(plan: &Plan) -> Vec<String> {
         let (who, whose) =
             (unpriced.join(", "), if unpriced.len() == 1 { "its model" } else { "their models" });
         notes.push(format!(
-            "max_cost can not be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
+            "max_cost cannot be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
              set `prices` and the model, or limit `event_loop.max_tokens`"
         ));
     }
@@ -198,7 +198,7 @@ fn notes_on_limits(plan: &Plan) -> Vec<String> {
 fn unheard(limit: &str, who: &[&str], what: &str) -> String {
     let (who, verb) = (who.join(", "), if who.len() == 1 { "does" } else { "do" });
     format!(
-        "{limit} can not be enforced: {who} {verb} not report {what}; limit `event_loop.max_iterations` or \
+        "{limit} cannot be enforced: {who} {verb} not report {what}; limit `event_loop.max_iterations` or \
          `event_loop.max_runtime`"
     )
 }
@@ -259,10 +259,10 @@ mod tests {
         let codex = agent("codex", "codex-json");
         let claude = agent("claude", "claude-stream-json");
         let instead = "limit `event_loop.max_iterations` or `event_loop.max_runtime`";
-        let cost = format!("max_cost can not be enforced: ./my-agent.sh does not report a cost; {instead}");
+        let cost = format!("max_cost cannot be enforced: ./my-agent.sh does not report a cost; {instead}");
         assert_eq!(notes(std::slice::from_ref(&plain), Some(1.0), None), [cost]);
         let tokens =
-            format!("max_tokens can not be enforced: ./my-agent.sh does not report tokens; {instead}");
+            format!("max_tokens cannot be enforced: ./my-agent.sh does not report tokens; {instead}");
         assert_eq!(notes(&[codex.clone(), plain.clone()], None, Some(9)), [tokens]);
         let unpriced = notes(std::slice::from_ref(&codex), Some(1.0), Some(9));
         assert_eq!(unpriced.len(), 1);

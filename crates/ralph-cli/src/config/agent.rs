@@ -177,7 +177,7 @@ pub struct CommandLine(Vec<String>);
 impl CommandLine {
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.contains('\0') {
-            return Err("a command can not hold a NUL byte".to_owned());
+            return Err("a command cannot hold a NUL byte".to_owned());
         }
         let words = shell_words::split(text).map_err(|_| {
             "a quote is not closed\na quote that is meant as itself is written \\\" or \\'".to_owned()
@@ -263,7 +263,7 @@ impl<'de> Deserialize<'de> for Word {
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Word, E> {
                 match text.contains('\0') {
-                    true => Err(E::custom("can not hold a NUL byte")),
+                    true => Err(E::custom("cannot hold a NUL byte")),
                     false => Ok(Word(text.to_owned())),
                 }
             }
@@ -293,7 +293,7 @@ impl<'de> Deserialize<'de> for EnvName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         match name.is_empty() || name.contains(['=', '\0']) {
-            true => Err(de::Error::custom(format!("{} can not name a variable", quote(&name)))),
+            true => Err(de::Error::custom(format!("{} cannot name a variable", quote(&name)))),
             false => Ok(Self(name)),
         }
     }

@@ -72,7 +72,7 @@ impl JsonSchema for Name {
     }
 }
 
-/// Names that stand twice, and commands that can not be split into words.
+/// Names that stand twice, and commands that cannot be split into words.
 pub fn check(settings: &Settings, definition: &Definition) -> Vec<Diagnostic> {
     let commands = definition.commands.iter().map(|command| &command.name);
     let mut found = twice(settings, "commands", "name", commands.collect());
@@ -139,7 +139,7 @@ pub fn plan(
     .collect()
 }
 
-/// Whether it can not be told what would run before the arguments are known.
+/// Whether it cannot be told what would run before the arguments are known.
 pub fn depends_on_args(command: &CommandDef) -> bool {
     !args_of(&command.run.0).is_empty()
 }

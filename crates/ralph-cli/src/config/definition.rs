@@ -124,7 +124,7 @@ pub struct EventLoop {
     /// Stop after this much time of work, also in the middle of an iteration. Waits and pauses do not count.
     /// `none` lifts the limit, as long as `max_iterations` holds.
     pub max_runtime: Limit<Timeout>,
-    /// Stop after this much time in all, waits and pauses included. It can not be lifted.
+    /// Stop after this much time in all, waits and pauses included. It cannot be lifted.
     pub max_wall_time: Timeout,
     /// Stop when the agents have cost this many US dollars, as they report it.
     pub max_cost_usd: Limit<Usd>,

@@ -77,7 +77,7 @@ fn snippet(place: &Place) -> Snippet<'static, annotate_snippets::Annotation<'sta
     Snippet::source(place.text.clone()).line_start(place.line).path(name).annotation(mark)
 }
 
-/// A definition that can not be used. Nothing was started: exit code 2.
+/// A definition that cannot be used. Nothing was started: exit code 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     diagnostics: Vec<Diagnostic>,
@@ -134,7 +134,7 @@ pub fn quote(text: &str) -> String {
     format!("`{}`", visible(&shown))
 }
 
-/// Control characters as escapes, so that a file can not write to the terminal.
+/// Control characters as escapes, so that a file cannot write to the terminal.
 fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

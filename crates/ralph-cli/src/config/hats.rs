@@ -225,7 +225,7 @@ fn check_hat(
         [["instructions", "instructions_file"], ["agent", "backend"], ["args", "backend_args"]]
     {
         if given(one) && given(other) {
-            let message = format!("`{}` and `{}` can not both be given", path(one), path(other));
+            let message = format!("`{}` and `{}` cannot both be given", path(one), path(other));
             found.push(settings.at(&path(other), message).help("keep one of them"));
         }
     }
@@ -368,7 +368,7 @@ impl HatsPlace<'_> {
     }
 }
 
-/// A task that is a file, as it is now: the starting event carries it. What can not be read is found out later.
+/// A task that is a file, as it is now: the starting event carries it. What cannot be read is found out later.
 fn text_of(task: &Task) -> Option<String> {
     let text = match task {
         Task::Text(_) => return None,
@@ -392,7 +392,7 @@ pub fn fatal(settings: &Settings, plan: &HatsPlan) -> Vec<Diagnostic> {
     found.map(|finding| diagnostic(Diagnostic::new, settings, plan, finding)).collect()
 }
 
-/// The run would end before its first iteration, and a resume can not change the hats.
+/// The run would end before its first iteration, and a resume cannot change the hats.
 fn is_fatal(finding: &Finding) -> bool {
     finding.place == FindingPlace::StartingEvent
 }

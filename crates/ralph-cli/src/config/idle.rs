@@ -79,7 +79,7 @@ impl JsonSchema for Idle {
 #[derive(Debug, Clone, Default, PartialEq, DeriveDeserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a mapping")]
 pub struct OnState {
-    /// The agent can not go on: `stop`, `ask` or `wait`, or a mapping with `do`, `delay`, `backoff`, `max_delay` and `max`.
+    /// The agent cannot go on: `stop`, `ask` or `wait`, or a mapping with `do`, `delay`, `backoff`, `max_delay` and `max`.
     /// Not set: stop.
     pub blocked: Option<ReactionDef>,
     /// Somebody has to look at the agent's work: `stop`, `ask` or `wait`, or such a mapping. Not set: wait, 1m at first and

@@ -185,7 +185,7 @@ fn not_both(map: &SourceMap, first: &Entry, second: &Entry) -> Diagnostic {
         true => (first, second),
         false => (second, first),
     };
-    Diagnostic::new(format!("`{}` and `{}` can not both be given", first.key, second.key))
+    Diagnostic::new(format!("`{}` and `{}` cannot both be given", first.key, second.key))
         .at(map.place(second.key_span))
         .note(format!("`{}` is set at {}", first.key, map.place(first.key_span).short()))
         .help("keep one of them")

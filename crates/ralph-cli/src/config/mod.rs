@@ -448,7 +448,7 @@ impl TaskPlace<'_> {
             (Some(_), Some(Layer::File)) => {
                 let key = set.map_or("prompt", |entry| entry.key.as_str());
                 return Err(settings
-                    .at(key, format!("`{key}` and the body can not both be the prompt"))
+                    .at(key, format!("`{key}` and the body cannot both be the prompt"))
                     .help("remove one of them"));
             }
             _ => {}
@@ -513,5 +513,5 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn unreadable(shown: &str, error: &io::Error) -> ConfigError {
-    Diagnostic::new(format!("`{shown}` can not be read: {error}")).into()
+    Diagnostic::new(format!("`{shown}` cannot be read: {error}")).into()
 }

@@ -145,7 +145,7 @@ fn completion_signal(definition: &Definition) -> Option<String> {
 
 /// What can be changed when a run is resumed: another task or agent would be another run.
 const CHANGEABLE: [&str; 2] = ["event_loop", "loop_detection"];
-/// What can not be changed of them.
+/// What cannot be changed of them.
 const FIXED: [&str; 5] =
     ["completion_promise", "kill_leftovers", "max_consecutive_blocked", "required_events", "starting_event"];
 /// Who sets one of these means them, whatever the plan says about their use.
@@ -240,7 +240,7 @@ fn fixed(map: &SourceMap, tree: &Node) -> Vec<super::Diagnostic> {
     let outer = tree.entries().iter().filter(|entry| !CHANGEABLE.contains(&entry.key.as_str()));
     let outer = outer.map(|entry| (entry.key.clone(), entry.key_span));
     let refused = inner.chain(outer).map(|(path, span)| {
-        let message = format!("`{path}` can not be changed when a run is resumed");
+        let message = format!("`{path}` cannot be changed when a run is resumed");
         super::Diagnostic::new(message).at(map.place(span))
     });
     refused.collect()

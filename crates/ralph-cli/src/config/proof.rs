@@ -253,7 +253,7 @@ pub fn add_regexes(signals: &mut SignalPlan, stop: &StopDef) {
     signals.blocked_regex = own(&stop.blocked_regex, BLOCKED);
 }
 
-/// Rules that one setting can not check by itself.
+/// Rules that one setting cannot check by itself.
 pub fn check(settings: &Settings, definition: &Definition, tools_told: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (at, gate) in definition.gates.iter().enumerate() {

@@ -98,7 +98,7 @@ fn cli_agent(settings: &Settings, cli: &CliDef) -> Result<AgentSpec, Diagnostic>
     })
 }
 
-/// A run can not be made endless. `cost_enforceable`: the agent reports what it costs while it works.
+/// A run cannot be made endless. `cost_enforceable`: the agent reports what it costs while it works.
 pub fn bounds(settings: &Settings, limits: &EventLoop, cost_enforceable: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let cost = limits.max_cost_usd.get().is_some();
@@ -117,7 +117,7 @@ pub fn bounds(settings: &Settings, limits: &EventLoop, cost_enforceable: bool) -
         let origin = settings.origin(&format!("event_loop.{other}"));
         let mut one = settings.at(path, message).note(format!("`{other}: none` comes from {origin}"));
         if cost && !cost_enforceable {
-            one = one.note("`max_cost_usd` can not be enforced: this agent does not report what it costs");
+            one = one.note("`max_cost_usd` cannot be enforced: this agent does not report what it costs");
         }
         found.push(one.help(format!("limit `{ITERATIONS}` or `{RUNTIME}`")));
     }

@@ -45,7 +45,7 @@ impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
         match T::from_text(text) {
             Some(out) => out.map_err(E::custom),
-            None if text == "none" => Err(E::custom("can not be `none`")),
+            None if text == "none" => Err(E::custom("cannot be `none`")),
             // Only quotes make a number text.
             None if text.parse::<f64>().is_ok() => {
                 Err(E::custom(format!("expected {}\nremove the quotes", T::expected())))

@@ -334,7 +334,7 @@ impl Builder {
 
     fn alias(&mut self, id: usize, span: Span) -> Result<(), Problem> {
         let Some(anchored) = self.anchors.get(&id) else {
-            return Err(Problem::new("an alias can not stand inside what it names", span));
+            return Err(Problem::new("an alias cannot stand inside what it names", span));
         };
         if self.frames.len() + anchored.depth > MAX_DEPTH {
             return Err(too_deep(span));

@@ -191,7 +191,7 @@ fn a_cost_limit_that_can_not_hold_is_said_at_the_start() {
     let world = World::new();
     let agent = player(&world, "codex", &["success"]);
     let done = run(&world, &agent, &["--max-cost", "5"]).wait().expect(0);
-    assert!(done.stderr.contains("max_cost can not be enforced: what codex costs"), "{}", done.stderr);
+    assert!(done.stderr.contains("max_cost cannot be enforced: what codex costs"), "{}", done.stderr);
     assert!(done.stdout.contains("21.5k tokens, cost unknown"), "{}", done.stdout);
     assert_eq!(world.events().last("iteration.finished")["cost_usd"], Value::Null);
 

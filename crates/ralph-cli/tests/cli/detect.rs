@@ -44,6 +44,6 @@ fn what_is_no_case_is_an_error_with_its_line() {
     let stderr = world.ralph(["detect", "--cases", &cases, "--predictions"]).expect(2).stderr;
     assert!(stderr.contains("line 2: not a case"), "{stderr}");
     let stderr = world.ralph(["detect", "--cases", "nowhere.jsonl"]).expect(2).stderr;
-    assert!(stderr.contains("can not open the cases nowhere.jsonl"), "{stderr}");
+    assert!(stderr.contains("cannot open the cases nowhere.jsonl"), "{stderr}");
     world.ralph(["detect", "--cases", &cases, "--detector", "magic"]).expect(2);
 }

@@ -26,7 +26,7 @@ fn a_journal_that_can_not_grow_ends_the_run_and_it_goes_on_when_there_is_room() 
     ]);
     let done = world.spawn(limited).wait().expect(1);
     let said = format!("{}{}", done.stdout, done.stderr);
-    assert!(said.contains("can not write the journal") && said.contains("File too large"), "{said}");
+    assert!(said.contains("cannot write the journal") && said.contains("File too large"), "{said}");
     world.expect_no_survivors();
 
     let before = world.events().finished().len() as u64;

@@ -291,11 +291,11 @@ fn a_gate_whose_program_is_missing_refuses_and_says_so() {
     define(&world, &["{name: tests, run: ./no-such-checker-anywhere}"], "");
     // It is in the workspace, so the agent may still write it.
     let done = world.run(CLAIM, &["--once"]).expect(1);
-    let note = "note: gate `tests` can not run yet: `./no-such-checker-anywhere` was not found\n";
+    let note = "note: gate `tests` cannot run yet: `./no-such-checker-anywhere` was not found\n";
     assert_eq!(done.stderr, note);
     let events = world.events();
     let why = events.last("completion.rejected")["why"].to_string();
-    assert!(why.contains("can not be started") && why.contains("no-such-checker-anywhere"), "{why}");
+    assert!(why.contains("cannot be started") && why.contains("no-such-checker-anywhere"), "{why}");
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_gate_that_can_not_run_is_a_mistake_before_the_agent_is_paid() {
             [&["run", "-p", "x", "-a", &agent][..], &["check", "--set", &format!("agent.command={agent}")]]
         {
             let done = world.ralph(args).expect(2);
-            assert!(done.stderr.contains("the gate `tests` can not run"), "{}", done.stderr);
+            assert!(done.stderr.contains("the gate `tests` cannot run"), "{}", done.stderr);
             assert!(done.stderr.contains(part) && done.stderr.contains("ralph.yml:3:24"), "{}", done.stderr);
         }
     }

@@ -188,7 +188,7 @@ impl World {
         assert!(done.stdout.contains("all as recorded"), "{}", done.stdout);
     }
 
-    /// Processes of this world that are alive: ralph, its guards, agents and whatever they left.
+    /// Processes of this world that are alive: ralph, its keepers, agents and whatever they left.
     pub fn survivors(&self) -> Vec<String> {
         let mark = format!("{MARK}={}", self.path("").display());
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };

@@ -64,7 +64,7 @@ fn a_marker_that_is_only_mentioned_is_no_completion() {
 #[test]
 fn an_agent_that_repeats_its_prompt_has_said_nothing() {
     let world = World::new();
-    world.write("task.md", "Do the work. When it is done say\n\n<ralph>COMPLETE</ralph>\n\nor, if you can not\n\n<ralph>BLOCKED: why</ralph>\n");
+    world.write("task.md", "Do the work. When it is done say\n\n<ralph>COMPLETE</ralph>\n\nor, if you cannot\n\n<ralph>BLOCKED: why</ralph>\n");
     let agent = world.agent("echo-prompt");
     let done = world.ralph(["run", "-f", "task.md", "-a", &agent, "-n", "1"]);
     ends(&world, done, "max_iterations", 3);
@@ -219,7 +219,7 @@ fn an_agent_that_can_not_be_started_is_told_with_what_to_do() {
     assert_eq!(
         message,
         format!(
-            "can not start the agent: {} has no first line that names its interpreter, such as #!/bin/sh",
+            "cannot start the agent: {} has no first line that names its interpreter, such as #!/bin/sh",
             path.display()
         )
     );

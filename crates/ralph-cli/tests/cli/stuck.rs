@@ -141,7 +141,7 @@ fn a_recorded_run_can_be_tried_with_other_settings() {
     let alarm = |line: &Value| line["detectors"][0]["alarm"] == true;
     assert_eq!(lines.iter().position(alarm), Some(5), "two more than without");
     let error = world.ralph(["detect", "--set", "loop_detection.ignore=['x']"]).expect(2).stderr;
-    assert!(error.contains("can not be tried on a recorded run"), "{error}");
+    assert!(error.contains("cannot be tried on a recorded run"), "{error}");
     let error = world.ralph(["detect", "--set", "loop_detection.patient=2"]).expect(2).stderr;
     assert!(error.contains("did you mean `patience`?"), "{error}");
     for set in ["event_loop.max_iterations=2", "event_loop={max_iterations: 2}"] {

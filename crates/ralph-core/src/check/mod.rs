@@ -311,7 +311,7 @@ fn told_by_exit(list: &List) -> Option<std::ops::Range<usize>> {
             (!name.is_empty()).then(|| list.iter().position(is_set).and_then(before)).flatten()
         }
     };
-    // A literal status, or one that can not be followed, tells of nothing.
+    // A literal status, or one that cannot be followed, tells of nothing.
     Some(found.unwrap_or(end..end))
 }
 

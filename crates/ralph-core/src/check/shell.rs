@@ -1,6 +1,6 @@
 //! Enough of a shell's grammar to tell which programs a command line runs, and whose status is the status of the whole.
 //!
-//! Nothing is expanded. What can not be read (an unclosed quote, a text that was cut) is read as far as it goes.
+//! Nothing is expanded. What cannot be read (an unclosed quote, a text that was cut) is read as far as it goes.
 
 /// Brackets inside brackets, deeper than anyone types.
 const MAX_DEPTH: usize = 24;

@@ -1,4 +1,4 @@
-//! The few words that mean something to the detectors. What a word list can not know is left to the structure of the text.
+//! The few words that mean something to the detectors. What a word list cannot know is left to the structure of the text.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

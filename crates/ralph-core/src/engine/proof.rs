@@ -56,7 +56,7 @@ impl Turn<'_> {
         // Where no gate is required nothing hangs on what they saw.
         let binds = self.gates_of(last).any(|gate| gate.required);
         if let Some(why) = ran.unseen.as_ref().filter(|_| binds) {
-            let why = format!("the state of the tree can not be read: {why}");
+            let why = format!("the state of the tree cannot be read: {why}");
             return self.reject(last, vec![Missing { name: "tree".to_owned(), why }]);
         }
         if binds && !ran.moved.is_empty() {

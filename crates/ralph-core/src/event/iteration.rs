@@ -62,7 +62,7 @@ pub struct IterationFinished {
     /// The agent claims that the task is complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claims_complete: bool,
-    /// Why the agent can not go on, in its words.
+    /// Why the agent cannot go on, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
     /// What the agent says it is doing.

@@ -109,7 +109,7 @@ impl Graph {
             Some(topic) => routes.subscribers(&topic),
             None => all.filter(hears).collect(),
         };
-        // An exhausted hat can not hear of its own exhaustion.
+        // An exhausted hat cannot hear of its own exhaustion.
         to.retain(|n| kind != Kind::Exhausted || from != Source::Hat(*n));
         let to = to.into_iter().map(|hat| Target { hat, count: 0 }).collect();
         self.edges.push(Edge { from, topic, kind, to, unheard: 0 });

@@ -1,7 +1,7 @@
 //! Hats: several roles on one task, which hand work to each other by publishing topics.
 //!
 //! A [`plan`] says who there is. [`routes`] says who gets an event, the [`bus`] what is still to be heard, and [`next`] what
-//! follows from that. [`analysis`] finds what can not work before anything runs, and [`graph`] is how it all hangs together.
+//! follows from that. [`analysis`] finds what cannot work before anything runs, and [`graph`] is how it all hangs together.
 
 mod analysis;
 mod bus;

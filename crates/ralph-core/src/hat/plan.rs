@@ -212,7 +212,7 @@ mod tests {
         let refused = plan.permit("worker", "review.approved").unwrap_err();
         assert_eq!(refused.may_publish, ["work.*", "log"]);
         assert!(refused.why.contains("`worker` may not publish `review.approved`"));
-        assert!(plan.permit("worker", "work.done now").unwrap_err().why.contains("can not be part"));
+        assert!(plan.permit("worker", "work.done now").unwrap_err().why.contains("cannot be part"));
         assert!(plan.permit("nobody", "work.done").is_err());
         // Not even with a `*`: an exhausted hat is told of once, and by ralph.
         assert!(plan.permit("loud", "worker.exhausted").unwrap_err().why.contains("only ralph"));

@@ -41,7 +41,7 @@ pub enum TopicError {
     Long,
     #[error("`{0}` has an empty segment: two dots in a row, or one at an end")]
     EmptySegment(String),
-    #[error("`{0}`: `{1}` can not be part of a topic; use letters, digits, `_` and `-`, with dots between")]
+    #[error("`{0}`: `{1}` cannot be part of a topic; use letters, digits, `_` and `-`, with dots between")]
     Character(String, char),
     #[error("`{0}`: `*` stands for a whole segment, as in `review.*`")]
     Star(String),
@@ -65,7 +65,7 @@ impl Topic {
         self.0.split('.')
     }
 
-    /// Whether somebody says with it that he can not go on.
+    /// Whether somebody says with it that he cannot go on.
     pub fn is_blocked(&self) -> bool {
         self.segments().next_back() == Some("blocked")
     }

@@ -33,7 +33,7 @@ const COMMENT_CLOSE: &str = "-->";
 pub enum AgentState {
     /// There is nothing to do.
     Idle,
-    /// It can not go on without a person.
+    /// It cannot go on without a person.
     Blocked,
     /// Somebody has to look at what it did.
     WaitingForReview,

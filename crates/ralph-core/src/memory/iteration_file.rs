@@ -23,7 +23,7 @@ pub struct IterationFile {
 impl IterationFile {
     /// The text of the file.
     pub fn render(&self) -> String {
-        // Strings and numbers alone: this can not fail.
+        // Strings and numbers alone: this cannot fail.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned());
         text.push('\n');
         text

@@ -93,7 +93,7 @@ fn coordinator(hats: &HatsPlan, turn: &HatDraft) -> String {
         let triggers: Vec<String> = hat.triggers.iter().map(|one| format!("`{one}`")).collect();
         let _ = write!(out, "\n- `{}`{}, put on by {}", hat.id, described(hat), triggers.join(", "));
         if turn.exhausted.contains(&hat.id) {
-            out.push_str(" (exhausted: it can not be put on any more)");
+            out.push_str(" (exhausted: it cannot be put on any more)");
         }
     }
     if !turn.recent.is_empty() {

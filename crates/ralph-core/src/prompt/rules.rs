@@ -37,7 +37,7 @@ pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
 
 fn complete(plan: &Plan, draft: &Draft) -> String {
     if !may_complete(plan, draft) {
-        return "This hat can not say that the task is complete; another one does.".to_owned();
+        return "This hat cannot say that the task is complete; another one does.".to_owned();
     }
     let signals = &plan.signals;
     match (&signals.completion_promise, &signals.success_regex) {
@@ -62,7 +62,7 @@ fn blocked(plan: &Plan) -> String {
         Some(regex) => format!("your answer has to match `{}`", regex.trim()),
         None => "end your answer with `<ralph>BLOCKED: reason</ralph>` on a line of its own".to_owned(),
     };
-    format!("- If you can not go on without a person, {form}.\n")
+    format!("- If you cannot go on without a person, {form}.\n")
 }
 
 /// One sentence for each thing that a claim has to stand.

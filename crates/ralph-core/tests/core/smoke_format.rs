@@ -308,7 +308,7 @@ pub fn person(what: &str) -> Result<Input, String> {
         text => match text.split_once(' ') {
             Some(("say", text)) => Command::AddGuidance(Guidance { text: text.into() }).into(),
             Some(("reset", hat)) => Command::ResetHat(HatReset { hat: hat.into() }).into(),
-            _ => return Err(format!("a person can not `{text}`")),
+            _ => return Err(format!("a person cannot `{text}`")),
         },
     })
 }

@@ -190,7 +190,7 @@ impl Runner {
     fn take(&mut self, step: Step) -> Result<(), String> {
         for event in step.events {
             self.records.push((self.now, event.clone()));
-            if event.input().is_some() {
+            if !event.is_decision() {
                 continue;
             }
             let decision = compact(&event, self.now);

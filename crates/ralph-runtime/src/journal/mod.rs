@@ -38,7 +38,7 @@ pub trait Storage: Send {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("can not write the journal: {0}")]
+#[error("cannot write the journal: {0}")]
 pub struct JournalError(#[from] pub io::Error);
 
 pub struct Journal {

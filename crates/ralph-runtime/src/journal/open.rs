@@ -21,7 +21,7 @@ pub struct Cut {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("can not read the journal {}: {error}", path.display())]
+    #[error("cannot read the journal {}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
     #[error(
         "the journal {} is damaged at record {record} (byte {offset}): {damage}.\n\

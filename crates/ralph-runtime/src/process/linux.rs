@@ -1,24 +1,24 @@
 //! Everything of the process layer that only Linux has.
 //!
-//! # Why a guard
+//! # Why a keeper
 //!
 //! A person presses Ctrl-C twice, the kernel runs out of memory, a laptop's battery dies: ralph can vanish at any
 //! instant without running a line of its own code. Then an agent, and every test server it started, would go on
 //! changing the workspace while the next run begins. So the killing must be done by somebody else, who notices
-//! the death by itself. That is the guard: a second process of the same binary whose only input is a socket to
-//! ralph. The kernel closes ralph's end however ralph dies, the guard reads the end of the stream, and kills.
+//! the death by itself. That is the keeper: a second process of the same binary whose only input is a socket to
+//! ralph. The kernel closes ralph's end however ralph dies, the keeper reads the end of the stream, and kills.
 //!
-//! The guard holds the workspace lock too (a duplicate of ralph's descriptor, so the same `flock`). The lock is
-//! free only when both are gone, and the guard goes only when everything below it is dead: "I got the lock"
+//! The keeper holds the workspace lock too (a duplicate of ralph's descriptor, so the same `flock`). The lock is
+//! free only when both are gone, and the keeper goes only when everything below it is dead: "I got the lock"
 //! means "nothing of the old run is alive". The agent never has the descriptor, so it cannot keep the lock.
 //!
 //! # Why a subreaper
 //!
 //! A process group or session is left by one `setsid`, and a daemon forks twice so that its parent is gone and it
 //! belongs to nobody. But an orphan always gets a new parent: the nearest living ancestor that asked to be a
-//! *child subreaper*, and only then init. The guard asks. Ancestry can not be changed in any other way, so
-//! whatever the agent starts is a descendant of the guard for as long as it lives. (What asks *another* process,
-//! such as a container daemon or `systemd-run`, to start something is not below the guard. Nor is the guard safe
+//! *child subreaper*, and only then init. The keeper asks. Ancestry cannot be changed in any other way, so
+//! whatever the agent starts is a descendant of the keeper for as long as it lives. (What asks *another* process,
+//! such as a container daemon or `systemd-run`, to start something is not below the keeper. Nor is the keeper safe
 //! from an agent that hunts it down. Both are the sandbox's business.)
 //!
 //! # Why not `PR_SET_PDEATHSIG`
@@ -31,22 +31,22 @@
 //! [`sweep`] repeats: collect the dead; if `wait` says that there is no child at all (`ECHILD`), stop; otherwise
 //! send SIGKILL to all descendants that `/proc` shows and block until one more child has died.
 //!
-//! - *Nothing alive at the end.* A living descendant has a chain of parents up to the guard. The lowest link is
-//!   a child of the guard, dead or alive, so `wait` does not say `ECHILD`.
-//! - *Every round makes progress.* A direct child cannot vanish: only the guard can collect it. So a direct child
-//!   that was alive before the round is listed in `/proc`, with the guard as its parent, and gets SIGKILL. The
+//! - *Nothing alive at the end.* A living descendant has a chain of parents up to the keeper. The lowest link is
+//!   a child of the keeper, dead or alive, so `wait` does not say `ECHILD`.
+//! - *Every round makes progress.* A direct child cannot vanish: only the keeper can collect it. So a direct child
+//!   that was alive before the round is listed in `/proc`, with the keeper as its parent, and gets SIGKILL. The
 //!   block after the round ends with its death.
 //! - *Nothing outruns it.* A fork that meets a pending signal is restarted after the signal, that is never. So who
-//!   is killed has no later children, and earlier ones come to the guard by the rule above. A crowd that forks
+//!   is killed has no later children, and earlier ones come to the keeper by the rule above. A crowd that forks
 //!   faster than it can be listed dies as a process group, which the kernel signals as one. A chain of processes
-//!   that each fork, change session and exit has one living member at a time, a child of the guard and the newest
+//!   that each fork, change session and exit has one living member at a time, a child of the keeper and the newest
 //!   process there is: the list is worked from its newest end, each one killed as soon as it is recognised, so
 //!   the time from seeing to killing is a few system calls.
 //! - *Nobody else is hit.* A process group belongs to one session, and a session passes on by fork only, so every
-//!   group that a descendant is in consists of descendants, except the guard's own, which is left out. A number
+//!   group that a descendant is in consists of descendants, except the keeper's own, which is left out. A number
 //!   would have to be freed and given out anew within those few system calls to mean somebody else.
 //!
-//! A process stuck in the kernel, or one of another user (`sudo`), cannot be killed. Then the guard stays, with the
+//! A process stuck in the kernel, or one of another user (`sudo`), cannot be killed. Then the keeper stays, with the
 //! lock, until it is gone; ralph reports it after a bound and goes on.
 //!
 //! `/proc/PID/task/TID/children` would save the search but is a kernel option that many builds lack. The search
@@ -54,8 +54,8 @@
 //!
 //! # Names
 //!
-//! `pkill -9 ralph` and `killall -9 ralph` must not hit the guard. They look at the command name, which is the name
-//! of the executed file, and (`-f`) at the command line. So the guard is executed as `/proc/self/exe` and then
+//! `pkill -9 ralph` and `killall -9 ralph` must not hit the keeper. They look at the command name, which is the name
+//! of the executed file, and (`-f`) at the command line. So the keeper is executed as `/proc/self/exe` and then
 //! renamed, and its arguments do not have the word. `/proc/self/exe` has a second use: after an upgrade in the middle
 //! of the night it is still the old binary, which speaks the same protocol.
 
@@ -75,17 +75,17 @@ use rustix::process::{
 /// What Linux gives an unprivileged user for a pipe: fewer, longer reads.
 const PIPE_SIZE: usize = 1 << 20;
 
-/// The executable to start guards from: this very program.
-pub fn guard_exe() -> io::Result<PathBuf> {
+/// The executable to start keepers from: this very program.
+pub fn keeper_exe() -> io::Result<PathBuf> {
     let this = Path::new("/proc/self/exe");
     if this.exists() { Ok(this.to_owned()) } else { env::current_exe() }
 }
 
-pub(super) fn become_guard() -> io::Result<()> {
+pub(super) fn become_keeper() -> io::Result<()> {
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
     // Cosmetic if it fails.
-    let _ = rustix::thread::set_name(c"agent-guard");
+    let _ = rustix::thread::set_name(c"agent-keeper");
     Ok(())
 }
 
@@ -147,11 +147,11 @@ fn kill(pid: Pid, found: Stat, groups_done: &mut HashSet<Pid>) {
     let _ = kill_process(pid, Signal::KILL);
 }
 
-/// For ralph, when a guard died under its program: kills the guard's session and everything below it. Weaker than
-/// [`sweep`], as orphans that left the session cannot be told from strangers. The dead guard must not be collected
+/// For ralph, when a keeper died under its program: kills the keeper's session and everything below it. Weaker than
+/// [`sweep`], as orphans that left the session cannot be told from strangers. The dead keeper must not be collected
 /// yet, so that its number still means its session. Returns how many were killed.
-pub(super) fn kill_session(guard: u32) -> u32 {
-    let Some(session) = i32::try_from(guard).ok().and_then(Pid::from_raw) else { return 0 };
+pub(super) fn kill_session(keeper: u32) -> u32 {
+    let Some(session) = i32::try_from(keeper).ok().and_then(Pid::from_raw) else { return 0 };
     let mut killed = HashSet::new();
     // Ends: whoever is new in a round was forked before its parent was killed.
     loop {
@@ -227,7 +227,7 @@ impl Family {
         let mut path = Vec::new();
         let mut first = None;
         let mut next = Some(pid);
-        // A chain that breaks because a parent died meanwhile counts as a stranger's: it leads to the guard in
+        // A chain that breaks because a parent died meanwhile counts as a stranger's: it leads to the keeper in
         // the next round.
         let belongs = loop {
             let Some(pid) = next else { break false };

@@ -1,19 +1,19 @@
 //! Starts agents, gates and commands so that nothing of them outlives ralph.
 //!
 //! ```text
-//!  ralph ── control socket ──► guard (`ralph __guard`) ──► agent ──► anything it starts
+//!  ralph ── control socket ──► keeper (`ralph __keeper`) ──► agent ──► anything it starts
 //!    ▲                           own session, subreaper      own process group
 //!    └────────────── stdout, stderr (pipes) ───────────────────┘
 //! ```
 //!
 //! - [`Supervisor`] is ralph's side. [`Supervisor::spawn`] never blocks: one thread per process talks to the
-//!   guard, hands output to a sink as it comes, and calls `on_exit` exactly once.
-//! - [`run_guard_if_asked`] is the guard's side: the first line of `main` of the binary.
-//! - The theory (why a guard, why it always wins) stands on top of `linux.rs`.
+//!   keeper, hands output to a sink as it comes, and calls `on_exit` exactly once.
+//! - [`run_keeper_if_asked`] is the keeper's side: the first line of `main` of the binary.
+//! - The theory (why a keeper, why it always wins) stands on top of `linux.rs`.
 //!
 //! What is deliberately absent: no pid files, no sleeps, no polling, no async runtime, no shell.
 
-mod guard;
+mod keeper;
 mod pool;
 mod program;
 mod supervisor;
@@ -31,8 +31,8 @@ mod portable;
 #[cfg(not(target_os = "linux"))]
 use portable as platform;
 
-pub use guard::{GUARD_ARG, guard_main, run_guard_if_asked};
-pub use platform::guard_exe;
+pub use keeper::{KEEPER_ARG, keeper_main, run_keeper_if_asked};
+pub use platform::keeper_exe;
 pub use program::{ResolveError, resolve_program};
 pub use supervisor::{Handle, Supervisor};
 pub use types::{Exit, SpawnErrorKind, Spec, Status, Stream};

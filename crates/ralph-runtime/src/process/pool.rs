@@ -1,4 +1,4 @@
-//! Guard processes, some started ahead of time: starting one costs an exec of the whole binary, which the program
+//! Keeper processes, some started ahead of time: starting one costs an exec of the whole binary, which the program
 //! that is to run should not wait for.
 
 use std::io;
@@ -11,18 +11,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::guard::GUARD_ARG;
+use super::keeper::KEEPER_ARG;
 use super::types::Spec;
 use super::wire::{self, Lines, Message};
 
-/// A guard that says nothing for this long is no guard.
+/// A keeper that says nothing for this long is no keeper.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A Ctrl-C can hit a guard before it has left ralph's session, and a person can kill an idle one. Neither
+/// A Ctrl-C can hit a keeper before it has left ralph's session, and a person can kill an idle one. Neither
 /// happens three times in a row by accident.
 const ATTEMPTS: usize = 3;
 
-/// A guard process without work. Dropping it closes its socket, so it goes away.
-pub(super) struct Guard {
+/// A keeper process without work. Dropping it closes its socket, so it goes away.
+pub(super) struct Keeper {
     pub(super) child: Child,
     pub(super) control: Arc<UnixStream>,
     pub(super) lines: Lines,
@@ -30,14 +30,14 @@ pub(super) struct Guard {
     pub(super) stderr: Option<OwnedFd>,
 }
 
-impl Guard {
+impl Keeper {
     fn start(pool: &Pool) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
         ours.set_write_timeout(Some(PATIENCE))?;
         let mut child = Command::new(&pool.exe)
-            .arg0("agent-guard")
-            .arg(GUARD_ARG)
+            .arg0("agent-keeper")
+            .arg(KEEPER_ARG)
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -52,7 +52,7 @@ impl Guard {
             if let Some(message) = self.lines.next() {
                 return match message? {
                     Message::Ready => wire::send_spec(&self.control, spec, lock),
-                    other => Err(io::Error::other(format!("the guard is not ready but {other:?}"))),
+                    other => Err(io::Error::other(format!("the keeper is not ready but {other:?}"))),
                 };
             }
             if !self.lines.fill(&self.control)? {
@@ -61,7 +61,7 @@ impl Guard {
         }
     }
 
-    /// Ends an unused guard and collects it.
+    /// Ends an unused keeper and collects it.
     fn dismiss(mut self) {
         drop(self.control);
         // One that does not listen to its socket must not keep us. It has started nothing.
@@ -72,9 +72,9 @@ impl Guard {
 
 pub(super) struct Pool {
     exe: PathBuf,
-    /// How many guards to keep ready.
+    /// How many keepers to keep ready.
     size: usize,
-    warm: Mutex<Vec<Guard>>,
+    warm: Mutex<Vec<Keeper>>,
 }
 
 impl Pool {
@@ -82,23 +82,23 @@ impl Pool {
         Self { exe, size, warm: Mutex::default() }
     }
 
-    fn warm(&self) -> MutexGuard<'_, Vec<Guard>> {
+    fn warm(&self) -> MutexGuard<'_, Vec<Keeper>> {
         self.warm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A guard that has got its work. If a guard died before it could have acted on it, another one is tried.
-    pub(super) fn put_to_work(&self, spec: &Spec, lock: Option<BorrowedFd<'_>>) -> io::Result<Guard> {
+    /// A keeper that has got its work. If a keeper died before it could have acted on it, another one is tried.
+    pub(super) fn put_to_work(&self, spec: &Spec, lock: Option<BorrowedFd<'_>>) -> io::Result<Keeper> {
         let mut attempt = 1;
         loop {
             let warm = self.warm().pop();
-            let mut guard = match warm {
-                Some(guard) => guard,
-                None => Guard::start(self)?,
+            let mut keeper = match warm {
+                Some(keeper) => keeper,
+                None => Keeper::start(self)?,
             };
-            match guard.hand_over(spec, lock) {
-                Ok(()) => return Ok(guard),
+            match keeper.hand_over(spec, lock) {
+                Ok(()) => return Ok(keeper),
                 Err(error) => {
-                    guard.dismiss();
+                    keeper.dismiss();
                     if attempt == ATTEMPTS {
                         return Err(error);
                     }
@@ -114,11 +114,11 @@ impl Pool {
             return;
         }
         let pool = Arc::clone(self);
-        // Without a thread, or without a guard, the next spawn starts its own and has the error to report.
-        let _ = thread::Builder::new().name("guard-pool".into()).spawn(move || {
+        // Without a thread, or without a keeper, the next spawn starts its own and has the error to report.
+        let _ = thread::Builder::new().name("keeper-pool".into()).spawn(move || {
             while pool.warm().len() < pool.size {
-                let Ok(guard) = Guard::start(&pool) else { return };
-                pool.warm().push(guard);
+                let Ok(keeper) = Keeper::start(&pool) else { return };
+                pool.warm().push(keeper);
             }
         });
     }
@@ -126,8 +126,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        for guard in self.warm().drain(..) {
-            guard.dismiss();
+        for keeper in self.warm().drain(..) {
+            keeper.dismiss();
         }
     }
 }

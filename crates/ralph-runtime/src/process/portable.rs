@@ -1,8 +1,8 @@
-//! The weaker guard for Unix systems without child subreapers (macOS, the BSDs). Compiled, not tested.
+//! The weaker keeper for Unix systems without child subreapers (macOS, the BSDs). Compiled, not tested.
 //!
-//! What is missing compared to Linux, said aloud: the guard notices the death of ralph just the same and kills the
+//! What is missing compared to Linux, said aloud: the keeper notices the death of ralph just the same and kills the
 //! program's *process group*, but a descendant that left the group (`setsid`, `setpgid`, most daemons) is out of its
-//! reach and survives. `killed_leftovers` is always 0, as nobody can tell how many a group had. A guard that is killed
+//! reach and survives. `killed_leftovers` is always 0, as nobody can tell how many a group had. A keeper that is killed
 //! itself leaves its program alive.
 
 use std::os::fd::AsFd;
@@ -15,12 +15,12 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, 
 /// The usual size of a pipe where it cannot be asked for.
 const PIPE_SIZE: usize = 64 * 1024;
 
-/// The executable to start guards from: this very program.
-pub fn guard_exe() -> io::Result<PathBuf> {
+/// The executable to start keepers from: this very program.
+pub fn keeper_exe() -> io::Result<PathBuf> {
     env::current_exe()
 }
 
-pub(super) fn become_guard() -> io::Result<()> {
+pub(super) fn become_keeper() -> io::Result<()> {
     setsid()?;
     Ok(())
 }
@@ -44,6 +44,6 @@ pub(super) fn sweep(agent: Pid, mut reaped: bool, on_reaped: &mut dyn FnMut(Pid,
     0
 }
 
-pub(super) fn kill_session(_guard: u32) -> u32 {
+pub(super) fn kill_session(_keeper: u32) -> u32 {
     0
 }

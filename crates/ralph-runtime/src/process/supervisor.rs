@@ -1,4 +1,4 @@
-//! ralph's side: start a program under a guard, and tell it to end.
+//! ralph's side: start a program under a keeper, and tell it to end.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,26 +10,26 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::pool::{Guard, Pool};
+use super::pool::{Keeper, Pool};
 use super::types::{Exit, SpawnErrorKind, Spec, Status, Stream};
 use super::watch::Watch;
 use super::wire::{self, Order};
 
-/// Starts programs. Cheap to clone; clones share the guards that were started ahead of time.
+/// Starts programs. Cheap to clone; clones share the keepers that were started ahead of time.
 #[derive(Clone)]
 pub struct Supervisor {
     pool: Arc<Pool>,
 }
 
 impl Supervisor {
-    /// `guard_exe` is a program whose `main` calls [`run_guard_if_asked`](super::run_guard_if_asked), normally
-    /// [`guard_exe()`](super::guard_exe). `warm` guards are kept ready: one is enough for programs that run one after
+    /// `keeper_exe` is a program whose `main` calls [`run_keeper_if_asked`](super::run_keeper_if_asked), normally
+    /// [`keeper_exe()`](super::keeper_exe). `warm` keepers are kept ready: one is enough for programs that run one after
     /// the other. Nothing is started yet.
-    pub fn new(guard_exe: impl Into<PathBuf>, warm: usize) -> Self {
-        Self { pool: Arc::new(Pool::new(guard_exe.into(), warm)) }
+    pub fn new(keeper_exe: impl Into<PathBuf>, warm: usize) -> Self {
+        Self { pool: Arc::new(Pool::new(keeper_exe.into(), warm)) }
     }
 
-    /// Starts the guards that are to be kept ready, in the background. After the first `spawn` this happens by itself.
+    /// Starts the keepers that are to be kept ready, in the background. After the first `spawn` this happens by itself.
     pub fn prewarm(&self) {
         self.pool.refill();
     }
@@ -42,7 +42,7 @@ impl Supervisor {
     /// is an [`Exit`] too. Both are called on a thread of their own, except that `on_exit` is called right here if
     /// that thread cannot be had.
     ///
-    /// `lock` is kept by the guard until everything below it is dead, and is never seen by the program.
+    /// `lock` is kept by the keeper until everything below it is dead, and is never seen by the program.
     pub fn spawn(
         &self,
         spec: Spec,
@@ -89,21 +89,21 @@ fn supervise(
     mut on_output: impl FnMut(Stream, &[u8]),
     ending: Ending,
 ) {
-    let guard = match pool.put_to_work(spec, lock.as_ref().map(AsFd::as_fd)) {
-        Ok(guard) => guard,
+    let keeper = match pool.put_to_work(spec, lock.as_ref().map(AsFd::as_fd)) {
+        Ok(keeper) => keeper,
         Err(error) => return ending.not_started(&error),
     };
     drop(lock);
-    ending.shared.connect(&guard);
+    ending.shared.connect(&keeper);
     pool.refill();
-    let mut watch = Watch::new(guard, spec.drain);
+    let mut watch = Watch::new(keeper, spec.drain);
     let started = |pid| {
         ending.shared.link().pid = Some(pid);
         on_start(pid);
     };
     let exit = watch.run(&mut on_output, &started);
     ending.call(exit);
-    watch.collect_guard();
+    watch.collect_keeper();
 }
 
 /// Sees to it that the run hears of the end, even if a sink panics.
@@ -115,7 +115,7 @@ struct Ending {
 
 impl Ending {
     fn not_started(self, error: &io::Error) {
-        let message = format!("cannot start a guard process: {error}");
+        let message = format!("cannot start a keeper process: {error}");
         self.call(Exit {
             status: Status::SpawnFailed { kind: SpawnErrorKind::Other, message },
             duration: Duration::ZERO,
@@ -136,10 +136,10 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         let Some(on_exit) = self.on_exit.take() else { return };
-        // Closes the last handle on the guard's socket: it kills everything.
+        // Closes the last handle on the keeper's socket: it kills everything.
         self.shared.disconnect();
         on_exit(Exit {
-            status: Status::GuardLost,
+            status: Status::KeeperLost,
             duration: self.since.elapsed(),
             killed_leftovers: 0,
             leftovers_alive: false,
@@ -160,7 +160,7 @@ impl Handle {
         self.shared.link().pid
     }
 
-    /// TERM to the program's process group; after `grace` KILL to everything below the guard. Asking again can only
+    /// TERM to the program's process group; after `grace` KILL to everything below the keeper. Asking again can only
     /// bring the KILL forward.
     pub fn terminate(&self, grace: Duration) {
         // The far future if it overflows; a second `terminate` still brings it forward.
@@ -191,7 +191,7 @@ impl Wish {
         }
     }
 
-    fn send(self, guard: &Line) {
+    fn send(self, keeper: &Line) {
         let order = match self {
             Wish::KillNow => Order::Kill,
             Wish::Kill { at } => {
@@ -199,14 +199,14 @@ impl Wish {
                 Order::Terminate { grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }
             }
         };
-        // A guard that is gone needs no orders.
-        let _ = wire::send(&guard.control, &order);
+        // A keeper that is gone needs no orders.
+        let _ = wire::send(&keeper.control, &order);
         // An agent, or a person with a broad pattern, may have stopped it. Not collected yet, so the number is its.
-        let _ = guard.pid.map(|pid| kill_process(pid, Signal::CONT));
+        let _ = keeper.pid.map(|pid| kill_process(pid, Signal::CONT));
     }
 }
 
-/// The way to a guard that has its work.
+/// The way to a keeper that has its work.
 struct Line {
     control: Arc<UnixStream>,
     pid: Option<Pid>,
@@ -219,9 +219,9 @@ struct Shared {
 
 #[derive(Default)]
 struct Link {
-    guard: Option<Line>,
+    keeper: Option<Line>,
     pid: Option<u32>,
-    /// The strongest wish so far. Sent when the guard has its work, if that is later.
+    /// The strongest wish so far. Sent when the keeper has its work, if that is later.
     wish: Option<Wish>,
 }
 
@@ -234,23 +234,23 @@ impl Shared {
         let mut link = self.link();
         if wish.beats(link.wish) {
             link.wish = Some(wish);
-            if let Some(guard) = &link.guard {
-                wish.send(guard);
+            if let Some(keeper) = &link.keeper {
+                wish.send(keeper);
             }
         }
     }
 
-    fn connect(&self, guard: &Guard) {
-        let pid = i32::try_from(guard.child.id()).ok().and_then(Pid::from_raw);
-        let line = Line { control: Arc::clone(&guard.control), pid };
+    fn connect(&self, keeper: &Keeper) {
+        let pid = i32::try_from(keeper.child.id()).ok().and_then(Pid::from_raw);
+        let line = Line { control: Arc::clone(&keeper.control), pid };
         let mut link = self.link();
         if let Some(wish) = link.wish {
             wish.send(&line);
         }
-        link.guard = Some(line);
+        link.keeper = Some(line);
     }
 
     fn disconnect(&self) {
-        self.link().guard = None;
+        self.link().keeper = None;
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A program to run under a guard. No shell is involved.
+/// A program to run under a keeper. No shell is involved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// Best absolute, from [`resolve_program`](super::resolve_program): a bare name is looked up on ralph's own
@@ -59,7 +59,7 @@ pub struct Exit {
     /// Processes that were still alive when the program ended and were killed.
     pub killed_leftovers: u32,
     /// The sweep did not finish in time: something cannot be killed (stuck in the kernel, or another user's).
-    /// The guard keeps at it and keeps the workspace lock.
+    /// The keeper keeps at it and keeps the workspace lock.
     pub leftovers_alive: bool,
     /// Both pipes were read to their end. If not, a survivor still held one of them.
     pub drained: bool,
@@ -73,8 +73,8 @@ pub enum Status {
         kind: SpawnErrorKind,
         message: String,
     },
-    /// The guard died under the program: somebody killed it. What could be found of the program was killed too.
-    GuardLost,
+    /// The keeper died under the program: somebody killed it. What could be found of the program was killed too.
+    KeeperLost,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

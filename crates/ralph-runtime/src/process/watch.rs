@@ -1,4 +1,4 @@
-//! One loop per program: reads its output and its guard, and knows when it is over.
+//! One loop per program: reads its output and its keeper, and knows when it is over.
 //!
 //! One thread with `poll` rather than a thread per pipe: chunks of both streams reach the sink without a lock, and a
 //! pipe that a survivor holds open can be given up, which a blocked `read` cannot.
@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::guard::timespec;
+use super::keeper::timespec;
 use super::platform;
-use super::pool::Guard;
+use super::pool::Keeper;
 use super::types::{Exit, Status, Stream};
 use super::wire::{Ended, Message};
 
-/// How long a guard may take to kill everything before ralph goes on without it.
+/// How long a keeper may take to kill everything before ralph goes on without it.
 const SWEEP_BOUND: Duration = Duration::from_secs(5);
 const BUFFER: usize = 512 * 1024;
 
 pub(super) struct Watch {
-    guard: Guard,
+    keeper: Keeper,
     drain: Duration,
     since: Instant,
     phase: Phase,
@@ -35,14 +35,14 @@ pub(super) struct Watch {
 }
 
 enum Phase {
-    /// Output waits until the guard has told the process id: a sink may rely on it being known.
+    /// Output waits until the keeper has told the process id: a sink may rely on it being known.
     Starting,
     Running,
-    /// The program exited or is being killed; its guard sees to the rest.
+    /// The program exited or is being killed; its keeper sees to the rest.
     Sweeping {
         until: Instant,
     },
-    /// The guard is done, or given up. What is left in the pipes is read. `looked`: the pipes were polled since.
+    /// The keeper is done, or given up. What is left in the pipes is read. `looked`: the pipes were polled since.
     Draining {
         until: Instant,
         read: usize,
@@ -57,10 +57,10 @@ struct Ready {
 }
 
 impl Watch {
-    pub(super) fn new(guard: Guard, drain: Duration) -> Self {
-        let capacity = [&guard.stdout, &guard.stderr].into_iter().flatten().map(platform::grow_pipe).sum();
+    pub(super) fn new(keeper: Keeper, drain: Duration) -> Self {
+        let capacity = [&keeper.stdout, &keeper.stderr].into_iter().flatten().map(platform::grow_pipe).sum();
         Self {
-            guard,
+            keeper,
             drain,
             since: Instant::now(),
             phase: Phase::Starting,
@@ -82,15 +82,15 @@ impl Watch {
             }
             let mut got = 0;
             if ready.stdout {
-                got += read(&mut self.guard.stdout, &mut buffer, |chunk| sink(Stream::Stdout, chunk));
+                got += read(&mut self.keeper.stdout, &mut buffer, |chunk| sink(Stream::Stdout, chunk));
             }
             if ready.stderr {
-                got += read(&mut self.guard.stderr, &mut buffer, |chunk| sink(Stream::Stderr, chunk));
+                got += read(&mut self.keeper.stderr, &mut buffer, |chunk| sink(Stream::Stderr, chunk));
             }
             self.advance(got);
         }
         Exit {
-            status: self.status.take().unwrap_or(Status::GuardLost),
+            status: self.status.take().unwrap_or(Status::KeeperLost),
             duration: self.duration.unwrap_or_else(|| self.since.elapsed()),
             killed_leftovers: self.killed_leftovers,
             leftovers_alive: self.leftovers_alive,
@@ -98,16 +98,16 @@ impl Watch {
         }
     }
 
-    /// Waits for the guard process itself, so that it is no zombie. It exits right after its last message, unless
+    /// Waits for the keeper process itself, so that it is no zombie. It exits right after its last message, unless
     /// something below it cannot be killed.
-    pub(super) fn collect_guard(self) {
-        let Guard { mut child, control, .. } = self.guard;
+    pub(super) fn collect_keeper(self) {
+        let Keeper { mut child, control, .. } = self.keeper;
         drop(control);
         let _ = child.wait();
     }
 
     fn is_drained(&self) -> bool {
-        self.guard.stdout.is_none() && self.guard.stderr.is_none()
+        self.keeper.stdout.is_none() && self.keeper.stderr.is_none()
     }
 
     fn is_over(&self) -> bool {
@@ -121,11 +121,11 @@ impl Watch {
                 Some(timespec(until.saturating_duration_since(Instant::now())))
             }
         };
-        // After the guard's last word only the pipes matter. Its hang-up would wake us for ever.
-        let control = (!matches!(self.phase, Phase::Draining { .. })).then_some(&*self.guard.control);
+        // After the keeper's last word only the pipes matter. Its hang-up would wake us for ever.
+        let control = (!matches!(self.phase, Phase::Draining { .. })).then_some(&*self.keeper.control);
         let started = !matches!(self.phase, Phase::Starting);
         let [stdout, stderr] =
-            [&self.guard.stdout, &self.guard.stderr].map(|fd| fd.as_ref().filter(|_| started));
+            [&self.keeper.stdout, &self.keeper.stderr].map(|fd| fd.as_ref().filter(|_| started));
         let mut fds = Vec::with_capacity(3);
         fds.extend(control.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(stdout.map(|fd| PollFd::new(fd, PollFlags::IN)));
@@ -142,11 +142,11 @@ impl Watch {
     }
 
     fn listen(&mut self, on_pid: &dyn Fn(u32)) {
-        let open = matches!(self.guard.lines.fill(&self.guard.control), Ok(true));
-        while let Some(message) = self.guard.lines.next() {
+        let open = matches!(self.keeper.lines.fill(&self.keeper.control), Ok(true));
+        while let Some(message) = self.keeper.lines.next() {
             match message {
                 Ok(message) => self.heard(message, on_pid),
-                // Nothing but a guard writes here, so this one is broken. It has to be stopped like a lost one.
+                // Nothing but a keeper writes here, so this one is broken. It has to be stopped like a lost one.
                 Err(_) => return self.lost(),
             }
         }
@@ -185,9 +185,9 @@ impl Watch {
     }
 
     fn lost(&mut self) {
-        let _ = self.guard.child.kill();
-        self.killed_leftovers = platform::kill_session(self.guard.child.id());
-        self.status.get_or_insert(Status::GuardLost);
+        let _ = self.keeper.child.kill();
+        self.killed_leftovers = platform::kill_session(self.keeper.child.id());
+        self.status.get_or_insert(Status::KeeperLost);
         self.start_draining();
     }
 

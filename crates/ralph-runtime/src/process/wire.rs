@@ -1,13 +1,13 @@
-//! What ralph and a guard say to each other: one JSON object a line over a Unix socket.
+//! What ralph and a keeper say to each other: one JSON object a line over a Unix socket.
 //!
 //! ```text
-//! guard  ready                 in its own session, deaf to signals: it can be given work
+//! keeper  ready                 in its own session, deaf to signals: it can be given work
 //! ralph  spec (+ lock fd)      once
-//! guard  started | spawn_failed
+//! keeper  started | spawn_failed
 //! ralph  terminate, kill       any number of times; closing the socket is `kill`
-//! guard  killing               only if it came to that
-//! guard  exited                the program itself
-//! guard  swept                 everything below it; the lock is released before this is said
+//! keeper  killing               only if it came to that
+//! keeper  exited                the program itself
+//! keeper  swept                 everything below it; the lock is released before this is said
 //! ```
 
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::types::{SpawnErrorKind, Spec};
 
-/// From the guard.
+/// From the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Message {
@@ -48,7 +48,7 @@ pub(super) enum Ended {
     Signal(i32),
 }
 
-/// To the guard.
+/// To the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
@@ -56,7 +56,7 @@ pub(super) enum Order {
     Kill,
 }
 
-/// What a guard needs of a [`Spec`].
+/// What a keeper needs of a [`Spec`].
 #[derive(Serialize, Deserialize)]
 struct Work {
     program: Bytes,
@@ -133,7 +133,7 @@ pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> io::Res
     socket.write_all(&line(message)?)
 }
 
-/// An error means that the guard did not get the whole line, and so did nothing about it.
+/// An error means that the keeper did not get the whole line, and so did nothing about it.
 pub(super) fn send_spec(
     mut socket: &UnixStream,
     spec: &Spec,
@@ -172,7 +172,7 @@ pub(super) fn receive_spec(
             }
         }
         if let Some(fd) = &lock {
-            // Not atomic with the receipt, which is fine: a guard has one thread.
+            // Not atomic with the receipt, which is fine: a keeper has one thread.
             fcntl_setfd(fd.as_fd(), FdFlags::CLOEXEC)?;
         }
         if got.bytes == 0 {
@@ -231,10 +231,10 @@ mod tests {
             kill_leftovers: false,
             drain: Duration::ZERO,
         };
-        let (ralph, guard) = UnixStream::pair().unwrap();
+        let (ralph, keeper) = UnixStream::pair().unwrap();
         let (received, lock) = std::thread::scope(|scope| {
             scope.spawn(|| send_spec(&ralph, &spec, Some(ralph.as_fd())).unwrap());
-            receive_spec(&guard, &mut Lines::default()).unwrap().unwrap()
+            receive_spec(&keeper, &mut Lines::default()).unwrap().unwrap()
         });
         assert_eq!(received, spec);
         let flags = rustix::io::fcntl_getfd(lock.expect("the fd came along")).unwrap();
@@ -243,10 +243,10 @@ mod tests {
 
     #[test]
     fn a_spec_cut_short_is_no_work() {
-        let (mut ralph, guard) = UnixStream::pair().unwrap();
+        let (mut ralph, keeper) = UnixStream::pair().unwrap();
         ralph.write_all(br#"{"program":"/bin/x","args":[]"#).unwrap();
         drop(ralph);
-        assert!(receive_spec(&guard, &mut Lines::default()).unwrap().is_none());
+        assert!(receive_spec(&keeper, &mut Lines::default()).unwrap().is_none());
     }
 
     #[test]

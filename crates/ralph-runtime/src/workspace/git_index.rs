@@ -17,7 +17,7 @@ const EXTENDED: u16 = 0x4000;
 
 pub(super) fn parse(bytes: &[u8], id_length: usize) -> io::Result<Index> {
     read(bytes, id_length).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidData, "the index of the git repository can not be read")
+        io::Error::new(io::ErrorKind::InvalidData, "the index of the git repository cannot be read")
     })
 }
 

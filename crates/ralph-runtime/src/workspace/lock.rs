@@ -1,6 +1,6 @@
 //! One run per workspace, by a lock on the folder itself.
 //!
-//! The lock belongs to an open file description that ralph shares with the guards of its processes. So it is free exactly
+//! The lock belongs to an open file description that ralph shares with the keepers of its processes. So it is free exactly
 //! when ralph and everything it started are dead, and never has to be cleaned up.
 
 use std::fs::File;
@@ -32,7 +32,7 @@ const LOOKS: u32 = 10;
 
 impl WorkspaceLock {
     /// Takes the lock. `holder` names the live run of this workspace, if there is one: then nothing is waited for. A lock
-    /// without one belongs to the guards of a run that was just killed, or to a run that is just starting.
+    /// without one belongs to the keepers of a run that was just killed, or to a run that is just starting.
     pub fn acquire(workspace: &Path, holder: &dyn Fn() -> Option<String>) -> Result<Self, LockError> {
         let dir = File::open(workspace).map_err(LockError::Io)?;
         let deadline = Instant::now() + PATIENCE;

@@ -81,7 +81,7 @@ fn a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing() {
     let mut stopped = work(session, Some(1), None);
     for failure in 1..FAILURES {
         assert_eq!((stopped.reason.as_str(), stopped.kind), ("journal_error", StopKind::Failed));
-        assert!(stopped.message.starts_with("can not write the journal: "), "{}", stopped.message);
+        assert!(stopped.message.starts_with("cannot write the journal: "), "{}", stopped.message);
         let session = Session::open(&store, run.clone()).expect("it can be resumed");
         assert_eq!(session.cut, None, "nothing half written is left behind");
         stopped = work(session, Some(1 + failure % 6), None);

@@ -1,4 +1,4 @@
-//! How a program is ended: TERM, grace, KILL, and a guard that gets hurt.
+//! How a program is ended: TERM, grace, KILL, and a keeper that gets hurt.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ crate::trials![
     a_stopped_agent_hears_term,
     orders_before_the_start_and_after_the_end_are_safe,
     told_to_end_leftovers_die_even_with_the_opt_out,
-    the_guard_survives_signals,
-    a_killed_guard_is_reported_and_its_agent_killed,
+    the_keeper_survives_signals,
+    a_killed_keeper_is_reported_and_its_agent_killed,
     a_sink_that_panics_ends_the_agent,
-    a_stopped_guard_still_obeys,
+    a_stopped_keeper_still_obeys,
     a_sweep_that_does_not_end_is_reported_after_a_bound,
-    a_guard_that_talks_nonsense_is_lost,
+    a_keeper_that_talks_nonsense_is_lost,
 ];
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -107,23 +107,23 @@ fn told_to_end_leftovers_die_even_with_the_opt_out() {
     mark.assert_nothing_alive();
 }
 
-fn the_guard_survives_signals() {
+fn the_keeper_survives_signals() {
     let done = run(sh(
         "for s in TERM INT HUP QUIT PIPE USR1 USR2 ALRM; do kill -$s $PPID || exit 1; done; echo fine",
     ));
     assert_eq!((done.exit.status, done.stdout.as_str()), (Status::Code(0), "fine\n"));
 }
 
-fn a_killed_guard_is_reported_and_its_agent_killed() {
+fn a_killed_keeper_is_reported_and_its_agent_killed() {
     let mark = Mark::new();
     let run = start(mark.on(sh("sleep 1000 & (trap '' TERM; echo up; exec sleep 1000) & wait")));
     run.await_output("up");
-    let guard = stat(run.handle.pid().unwrap(), 1).parse().ok().and_then(Pid::from_raw).unwrap();
+    let keeper = stat(run.handle.pid().unwrap(), 1).parse().ok().and_then(Pid::from_raw).unwrap();
     let alive = mark.processes();
     assert_eq!(alive.len(), 3, "{alive:?}");
-    kill_process(guard, Signal::KILL).unwrap();
+    kill_process(keeper, Signal::KILL).unwrap();
     let exit = run.await_exit().exit;
-    assert_eq!((exit.status, exit.killed_leftovers), (Status::GuardLost, 3));
+    assert_eq!((exit.status, exit.killed_leftovers), (Status::KeeperLost, 3));
     alive.iter().for_each(|(pid, ..)| await_end(*pid));
     mark.assert_nothing_alive();
 }
@@ -137,25 +137,25 @@ fn a_sink_that_panics_ends_the_agent() {
         |_, _| panic!("a sink that panics on purpose"),
         move |exit| ended.send(exit).unwrap(),
     );
-    assert_eq!(exit.recv_timeout(PATIENCE).unwrap().status, Status::GuardLost);
+    assert_eq!(exit.recv_timeout(PATIENCE).unwrap().status, Status::KeeperLost);
     mark.processes().iter().for_each(|(pid, ..)| await_end(*pid));
     mark.assert_nothing_alive();
 }
 
-fn a_stopped_guard_still_obeys() {
+fn a_stopped_keeper_still_obeys() {
     let run = start(sh("echo up; exec sleep 1000"));
     run.await_output("up");
-    let guard: u32 = stat(run.handle.pid().unwrap(), 1).parse().unwrap();
-    kill_process(Pid::from_raw(guard as i32).unwrap(), Signal::STOP).unwrap();
-    await_stopped(guard);
+    let keeper: u32 = stat(run.handle.pid().unwrap(), 1).parse().unwrap();
+    kill_process(Pid::from_raw(keeper as i32).unwrap(), Signal::STOP).unwrap();
+    await_stopped(keeper);
     run.handle.kill();
     assert_eq!(run.await_exit().exit.status, Status::Signal(9));
 }
 
-/// A guard of our own making: it is ready, takes the work, and then says `lines`.
-fn under_a_fake_guard(lines: &[&str]) -> Exit {
+/// A keeper of our own making: it is ready, takes the work, and then says `lines`.
+fn under_a_fake_keeper(lines: &[&str]) -> Exit {
     let dir = tempfile::tempdir().unwrap();
-    let exe = dir.path().join("guard");
+    let exe = dir.path().join("keeper");
     let says: String = lines.iter().map(|line| format!("echo '{line}' >&0\n")).collect();
     write_file(
         &exe,
@@ -168,16 +168,16 @@ fn under_a_fake_guard(lines: &[&str]) -> Exit {
 fn a_sweep_that_does_not_end_is_reported_after_a_bound() {
     let started = r#"{"started":{"pid":1}}"#;
     let exited = r#"{"exited":{"how":{"code":7},"micros":5}}"#;
-    let exit = under_a_fake_guard(&[started, exited]);
+    let exit = under_a_fake_keeper(&[started, exited]);
     assert_eq!((exit.status, exit.leftovers_alive, exit.drained), (Status::Code(7), true, false));
     assert_eq!(exit.duration, Duration::from_micros(5));
     // The agent itself cannot be killed.
-    let exit = under_a_fake_guard(&[started, r#""killing""#]);
+    let exit = under_a_fake_keeper(&[started, r#""killing""#]);
     assert_eq!((exit.status, exit.leftovers_alive), (Status::Signal(9), true));
 }
 
-fn a_guard_that_talks_nonsense_is_lost() {
+fn a_keeper_that_talks_nonsense_is_lost() {
     for nonsense in ["nonsense", "{}", r#"{"exited":{"code":"x"}}"#] {
-        assert_eq!(under_a_fake_guard(&[nonsense]).status, Status::GuardLost, "{nonsense}");
+        assert_eq!(under_a_fake_keeper(&[nonsense]).status, Status::KeeperLost, "{nonsense}");
     }
 }

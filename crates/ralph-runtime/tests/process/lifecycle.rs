@@ -13,12 +13,12 @@ crate::trials![
     arguments_environment_and_directory_arrive,
     the_prompt_is_a_file_that_need_not_be_read,
     without_a_prompt_stdin_is_empty,
-    the_agent_is_alone_in_its_group_in_the_guards_session,
+    the_agent_is_alone_in_its_group_in_the_keepers_session,
     the_agent_starts_with_default_signals,
-    the_guard_does_not_answer_to_our_name,
+    the_keeper_does_not_answer_to_our_name,
     what_cannot_be_started_says_why,
-    a_missing_guard_is_a_failed_spawn,
-    a_guard_that_dies_idle_is_replaced,
+    a_missing_keeper_is_a_failed_spawn,
+    a_keeper_that_dies_idle_is_replaced,
 ];
 
 fn exit_codes_and_signals_are_told_apart() {
@@ -61,12 +61,12 @@ fn without_a_prompt_stdin_is_empty() {
     assert_eq!((done.exit.status, done.stdout.as_str()), (Status::Code(0), "end\n"));
 }
 
-fn the_agent_is_alone_in_its_group_in_the_guards_session() {
+fn the_agent_is_alone_in_its_group_in_the_keepers_session() {
     let run = start(sh("echo up $PPID; exec sleep 1000"));
-    let guard = run.await_output("\n").trim().trim_start_matches("up ").to_owned();
+    let keeper = run.await_output("\n").trim().trim_start_matches("up ").to_owned();
     let pid = run.handle.pid().unwrap();
-    assert_eq!([stat(pid, 1), stat(pid, 2), stat(pid, 3)], [guard.clone(), pid.to_string(), guard.clone()]);
-    assert_ne!(guard, std::process::id().to_string());
+    assert_eq!([stat(pid, 1), stat(pid, 2), stat(pid, 3)], [keeper.clone(), pid.to_string(), keeper.clone()]);
+    assert_ne!(keeper, std::process::id().to_string());
     assert_eq!(stat(pid, 4), "0", "a controlling terminal");
     run.handle.kill();
     run.await_exit();
@@ -78,15 +78,15 @@ fn the_agent_starts_with_default_signals() {
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         u64::from_str_radix(line.trim(), 16).unwrap()
     };
-    // SIGPIPE is ignored in a Rust program and so in the guard; it must not be in the agent.
-    let guards_business = [1, 2, 3, 10, 12, 13, 14, 15, 17].map(|signal: u32| 1 << (signal - 1));
-    assert_eq!(mask("SigIgn:") & guards_business.iter().sum::<u64>(), 0, "{status}");
+    // SIGPIPE is ignored in a Rust program and so in the keeper; it must not be in the agent.
+    let keepers_business = [1, 2, 3, 10, 12, 13, 14, 15, 17].map(|signal: u32| 1 << (signal - 1));
+    assert_eq!(mask("SigIgn:") & keepers_business.iter().sum::<u64>(), 0, "{status}");
     assert_eq!(mask("SigBlk:"), 0, "{status}");
 }
 
-fn the_guard_does_not_answer_to_our_name() {
+fn the_keeper_does_not_answer_to_our_name() {
     let done = run(sh("cat /proc/$PPID/comm; tr '\\0' ' ' < /proc/$PPID/cmdline"));
-    assert_eq!(done.stdout, "agent-guard\nagent-guard __guard ");
+    assert_eq!(done.stdout, "agent-keeper\nagent-keeper __keeper ");
 }
 
 fn what_cannot_be_started_says_why() {
@@ -124,23 +124,23 @@ fn what_cannot_be_started_says_why() {
     }
 }
 
-fn a_missing_guard_is_a_failed_spawn() {
-    for exe in ["/no/such/guard", "/bin/true"] {
+fn a_missing_keeper_is_a_failed_spawn() {
+    for exe in ["/no/such/keeper", "/bin/true"] {
         let done = start_with(&Supervisor::new(exe, 0), sh("exit 0"), None).await_exit();
         let Status::SpawnFailed { kind: SpawnErrorKind::Other, message } = done.exit.status else {
             panic!("{:?}", done.exit);
         };
-        assert!(message.starts_with("cannot start a guard process"), "{message}");
+        assert!(message.starts_with("cannot start a keeper process"), "{message}");
     }
 }
 
 /// As after a Ctrl-C that hit it before it had left the terminal's session.
-fn a_guard_that_dies_idle_is_replaced() {
+fn a_keeper_that_dies_idle_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
-    let dies_once = dir.path().join("guard");
+    let dies_once = dir.path().join("keeper");
     let [once, this] = [dir.path().join("once"), std::env::current_exe().unwrap()];
     let script =
-        format!("#!/bin/sh\nmkdir '{}' && exit 1\nexec '{}' __guard\n", once.display(), this.display());
+        format!("#!/bin/sh\nmkdir '{}' && exit 1\nexec '{}' __keeper\n", once.display(), this.display());
     write_file(&dies_once, script.as_bytes(), 0o755);
     let done = start_with(&Supervisor::new(&dies_once, 0), sh("exit 3"), None).await_exit();
     assert_eq!(done.exit.status, Status::Code(3));

@@ -1,4 +1,4 @@
-//! The workspace lock goes to the guard and no further.
+//! The workspace lock goes to the keeper and no further.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -8,9 +8,9 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::support::{SUPERVISOR, await_stopped, sh, start_with};
 
-crate::trials![the_lock_is_held_until_the_guard_is_done, the_agent_has_three_descriptors];
+crate::trials![the_lock_is_held_until_the_keeper_is_done, the_agent_has_three_descriptors];
 
-fn the_lock_is_held_until_the_guard_is_done() {
+fn the_lock_is_held_until_the_keeper_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let try_lock = || flock(File::open(dir.path()).unwrap(), FlockOperation::NonBlockingLockExclusive);
     let ours = File::open(dir.path()).unwrap();
@@ -29,8 +29,9 @@ fn the_lock_is_held_until_the_guard_is_done() {
 fn the_agent_has_three_descriptors() {
     let file = File::open("/dev/null").unwrap();
     fcntl_setfd(&file, FdFlags::empty()).unwrap();
-    // A supervisor of its own: the guard must be started while the stray descriptor is open.
-    let supervisor = ralph_runtime::process::Supervisor::new(ralph_runtime::process::guard_exe().unwrap(), 0);
+    // A supervisor of its own: the keeper must be started while the stray descriptor is open.
+    let supervisor =
+        ralph_runtime::process::Supervisor::new(ralph_runtime::process::keeper_exe().unwrap(), 0);
     let run = start_with(&supervisor, sh("echo up; kill -STOP $$"), Some(file.as_fd()));
     run.await_output("up");
     let pid = run.handle.pid().unwrap();

@@ -1,6 +1,6 @@
 //! The process layer with real processes, real signals and real kill -9.
 //!
-//! This binary is its own guard executable, so it has its own `main`.
+//! This binary is its own keeper executable, so it has its own `main`.
 
 mod disk;
 mod ending;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use libtest_mimic::Arguments;
 
 fn main() -> ExitCode {
-    ralph_runtime::process::run_guard_if_asked();
+    ralph_runtime::process::run_keeper_if_asked();
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|arg| arg == survivors::HELPER_ARG) {
         let dir = args.next().expect("a directory").into();

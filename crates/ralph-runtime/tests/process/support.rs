@@ -8,14 +8,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use ralph_runtime::process::{Exit, Handle, Spec, Stream, Supervisor, guard_exe};
+use ralph_runtime::process::{Exit, Handle, Spec, Stream, Supervisor, keeper_exe};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// A test that waits this long for an event has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-pub static SUPERVISOR: LazyLock<Supervisor> = LazyLock::new(|| Supervisor::new(guard_exe().unwrap(), 1));
+pub static SUPERVISOR: LazyLock<Supervisor> = LazyLock::new(|| Supervisor::new(keeper_exe().unwrap(), 1));
 
 pub fn sh(script: &str) -> Spec {
     Spec { args: vec!["-c".into(), script.into()], ..Spec::new("/bin/sh", "/") }

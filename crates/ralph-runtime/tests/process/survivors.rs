@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
-use ralph_runtime::process::{Spec, Status, Supervisor, guard_exe};
+use ralph_runtime::process::{Spec, Status, Supervisor, keeper_exe};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Pid;
 
@@ -66,11 +66,11 @@ fn a_process_that_hops_from_session_to_session_is_killed() {
 fn orphans_that_end_by_themselves_leave_no_zombies() {
     let run = start(sh("i=0; while [ $i -lt 50 ]; do (true &); i=$((i+1)); done; echo up; exec sleep 1000"));
     run.await_output("up");
-    let guard = stat(run.handle.pid().unwrap(), 1);
+    let keeper = stat(run.handle.pid().unwrap(), 1);
     let zombies = || {
         let pids = std::fs::read_dir("/proc").unwrap().flatten();
         let lines = pids.filter_map(|pid| std::fs::read_to_string(pid.path().join("stat")).ok());
-        lines.filter(|line| line.contains(&format!(") Z {guard} "))).count()
+        lines.filter(|line| line.contains(&format!(") Z {keeper} "))).count()
     };
     let start = std::time::Instant::now();
     while zombies() > 0 {
@@ -85,7 +85,7 @@ fn orphans_that_end_by_themselves_leave_no_zombies() {
 pub fn helper_main(dir: PathBuf) -> ! {
     let lock = File::open(dir).expect("the directory to lock");
     flock(&lock, FlockOperation::NonBlockingLockExclusive).expect("a free lock");
-    let supervisor = Supervisor::new(guard_exe().expect("a guard"), 1);
+    let supervisor = Supervisor::new(keeper_exe().expect("a keeper"), 1);
     let script = format!("{STUBBORN}\necho up; sleep 0.01");
     loop {
         let (ended, exit) = channel();
@@ -111,19 +111,19 @@ fn kill_9_of_the_supervisor_leaves_nothing_at_any_moment() {
         hit_an_agent += u64::from(kill_9_at(round, moment));
     }
     // Otherwise the test would show nothing.
-    assert!(hit_an_agent > 0, "not one of {ROUNDS} kills hit a guard at work, seed {seed}");
+    assert!(hit_an_agent > 0, "not one of {ROUNDS} kills hit a keeper at work, seed {seed}");
 }
 
 /// One that has just been executed does not have its name yet, one that is exiting has no command line any more.
-fn is_guard((_, name, cmdline): &(Pid, String, String)) -> bool {
-    name == "agent-guard" || cmdline.starts_with("agent-guard")
+fn is_keeper((_, name, cmdline): &(Pid, String, String)) -> bool {
+    name == "agent-keeper" || cmdline.starts_with("agent-keeper")
 }
 
-/// Returns whether a guard was at work at the time.
+/// Returns whether a keeper was at work at the time.
 fn kill_9_at(round: u64, moment: Duration) -> bool {
     let mark = Mark::new();
     let dir = tempfile::tempdir().unwrap();
-    let mut helper = Command::new(guard_exe().unwrap())
+    let mut helper = Command::new(keeper_exe().unwrap())
         .arg(HELPER_ARG)
         .arg(dir.path())
         .env(MARK_KEY, mark.value())
@@ -149,10 +149,10 @@ fn kill_9_at(round: u64, moment: Duration) -> bool {
         locked.send(ours).unwrap_or_default();
     });
     let _ours = got_lock.recv_timeout(PATIENCE).expect("the lock is never released");
-    let (guards, agents): (Vec<_>, Vec<_>) = mark.processes().into_iter().partition(is_guard);
+    let (keepers, agents): (Vec<_>, Vec<_>) = mark.processes().into_iter().partition(is_keeper);
     assert_eq!(agents, [], "alive after kill -9 at {moment:?}");
-    // A guard that had no work, or is done, holds no lock; it goes by itself.
-    guards.iter().for_each(|(pid, ..)| await_end(*pid));
+    // A keeper that had no work, or is done, holds no lock; it goes by itself.
+    keepers.iter().for_each(|(pid, ..)| await_end(*pid));
     mark.assert_nothing_alive();
     at_work
 }

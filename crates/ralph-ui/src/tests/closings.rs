@@ -163,12 +163,12 @@ fn stop_on_error() {
 fn blocked() {
     let mut script = Script::start(plan());
     let why = "I need the password of the staging database, and somebody has to decide whether old orders are kept.\n\
-               \u{1b}[31mWithout both I can not go on.\u{1b}[0m";
+               \u{1b}[31mWithout both I cannot go on.\u{1b}[0m";
     script.ends(9, |exited| exited.blocked = Some(why.to_owned()));
     insta::assert_snapshot!(closing(&script), @r#"
     blocked: I need the password of the staging database, and somebody has to decide
              whether old orders are kept.
-             Without both I can not go on.
+             Without both I cannot go on.
       total   1 iteration, 9s of work in 9s
       logs    ralph logs 0119a4c2
       next    ralph say 'ANSWER' --run 0119a4c2  # answer it
@@ -198,17 +198,17 @@ fn the_agent_is_missing() {
 #[test]
 fn the_journal_fails() {
     let mut script = Script::start(plan());
-    let message = "can not write the journal: No space left on device (os error 28)".to_owned();
+    let message = "cannot write the journal: No space left on device (os error 28)".to_owned();
     script.works(5, 1, 0.1).pass(2).input(Report::JournalFailed { message });
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 ok 5s, 1 file changed, $0.10  (iterations 1/100)
-    can not write the journal: No space left on device (os error 28)
+    cannot write the journal: No space left on device (os error 28)
     #2 interrupted after 2s: the run was stopped
 
-    failed: can not write the journal: No space left on device (os error 28)
+    failed: cannot write the journal: No space left on device (os error 28)
             (journal_error)
       total   1 iteration, 7s of work in 7s, $0.10
       logs    ralph logs 0119a4c2

@@ -211,7 +211,7 @@ fn a_line_that_is_too_wide_for_the_terminal_breaks_between_words() {
     let mut script = Script::start(plan());
     script.ends(3, |exited| {
         exited.exit = Exit::Code(9);
-        exited.stderr = Some("can not open the file of the settings: it is not there".to_owned());
+        exited.stderr = Some("cannot open the file of the settings: it is not there".to_owned());
     });
     let live =
         show(&script.records, |out| LiveScreen::new(out, options(true, Verbosity::Normal), || Some(60)));
@@ -221,7 +221,7 @@ fn a_line_that_is_too_wide_for_the_terminal_breaks_between_words() {
         let terminal = terminal(30, 60, &text);
         let rows: Vec<String> = terminal.screen().rows(0, 60).collect();
         let at = rows.iter().position(|row| row.starts_with("#1 failed")).unwrap();
-        assert_eq!(rows[at], "#1 failed 3s: exit code 9: can not open the file of the");
+        assert_eq!(rows[at], "#1 failed 3s: exit code 9: cannot open the file of the");
         assert_eq!(rows[at + 1], "  settings: it is not there  (consecutive failures 1/5)");
     }
     // On a pipe it stays a line, for whoever looks for it.

@@ -133,7 +133,7 @@ fn hat_errors() {
         ("of ralph-orchestrator", hats("a: {triggers: [x], disallowed_tools: [Edit]}")),
         ("a hat of another file", hats("a: {import: ./shared/a.yml}")),
         ("a promise it may not give", promising("a: {publishes: [ALL_DONE], completes: false}")),
-        ("a gate it can not do without", gated("a: {triggers: [task.start], gates: [lint]}")),
+        ("a gate it cannot do without", gated("a: {triggers: [task.start], gates: [lint]}")),
         ("no topic", hats("a: {triggers: ['no topic']}")),
         ("a star in a word", hats("a: {triggers: ['review*']}")),
         ("a pattern for a topic", hats("a: {publishes: ['x.*'], default_publishes: 'x.*'}")),

@@ -108,7 +108,7 @@ fn a_higher_layer_decides_between_agent_and_cli_and_between_prompts() {
     assert_eq!(loaded.task, Task::Text("x".to_owned()));
     let loaded = file().flags(|flags| flags.agent = Some("a".to_owned())).ok();
     assert_eq!((loaded.agent.program.as_str(), loaded.definition.cli), ("a", None));
-    // A part of an agent can not be added to `cli`.
+    // A part of an agent cannot be added to `cli`.
     assert!(yml("prompt: x\ncli: {backend: claude}\n").set("agent.env.A=1").err().contains("both"));
 }
 
@@ -394,11 +394,11 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
         change(&["event_loop.max_runtime=none", "event_loop.max_iterations=none"], Flags::default());
     assert!(endless.unwrap_err().to_string().contains("needs another limit"));
     let other = Flags { agent: Some("b".to_owned()), ..Flags::default() };
-    assert!(change(&[], other).unwrap_err().to_string().contains("can not be changed when a run is resumed"));
+    assert!(change(&[], other).unwrap_err().to_string().contains("cannot be changed when a run is resumed"));
     assert!(change(&["event_loop.dealy=1"], Flags::default()).unwrap_err().to_string().contains("`delay`"));
 
     let start = change(&["event_loop.starting_event=x"], Flags::default()).unwrap_err().to_string();
-    assert!(start.contains("can not be changed when a run is resumed"), "{start}");
+    assert!(start.contains("cannot be changed when a run is resumed"), "{start}");
 
     let looser = change(&["loop_detection.enabled=false", "event_loop.delay=2s"], Flags::default()).unwrap();
     assert!(plan.stuck.enabled && !looser.stuck.enabled);
@@ -406,10 +406,10 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
     // Who tunes similarity means it.
     let alike = change(&["event_loop.similarity_threshold=0.8"], Flags::default()).unwrap().stuck;
     assert_eq!((alike.similarity, alike.similarity_threshold), (Use::Stop, 0.8));
-    // What a resume can not change is not taken in silence.
+    // What a resume cannot change is not taken in silence.
     for key in ["completion_promise=X", "kill_leftovers=false"] {
         let error = change(&[&format!("event_loop.{key}")], Flags::default()).unwrap_err().to_string();
-        assert!(error.contains("can not be changed when a run is resumed"), "{error}");
+        assert!(error.contains("cannot be changed when a run is resumed"), "{error}");
     }
 
     let mut odd = plan.clone();
@@ -431,7 +431,7 @@ fn unreadable_and_endless_files_are_errors() {
     std::fs::remove_file(&config).unwrap();
     assert!(user.load().is_ok());
     std::fs::create_dir(&config).unwrap();
-    assert!(user.err().contains("can not be read"));
+    assert!(user.err().contains("cannot be read"));
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn case_19_a_file_that_goes_away_stops_the_run_as_failed() {
     let ralph = Ralph::of("sh rm r/RALPH.md");
     let done = ralph.write("", "Hello").run(&["-n", "3"]).expect(1);
     assert!(
-        done.stdout.contains("can not read the prompt") && done.stdout.contains("RALPH.md"),
+        done.stdout.contains("cannot read the prompt") && done.stdout.contains("RALPH.md"),
         "{}",
         done.stdout
     );

@@ -102,7 +102,7 @@ fn case_26_a_command_that_can_not_run_is_an_error_that_names_it() {
     let ralph = Ralph::of("sh rm r/there.sh");
     script(&ralph.world, "r/there.sh", "echo x");
     let done = ralph.write("commands: [{name: bad, run: ./there.sh}]", "x").run(&["-n", "3"]).expect(1);
-    assert!(done.stdout.contains("can not run the command `bad`"), "{}", done.stdout);
+    assert!(done.stdout.contains("cannot run the command `bad`"), "{}", done.stdout);
     assert_eq!(ralph.world.stopped(), ("error".to_owned(), 1));
     assert_eq!(ralph.world.events().finished(), [1]);
     ralph.world.verify();

@@ -111,7 +111,7 @@ impl Numbers {
             return;
         }
         let known = self.values.entry(key).or_insert((0.0, counts));
-        // A number that no computer can hold must not become one that the journal can not hold.
+        // A number that no computer can hold must not become one that the journal cannot hold.
         known.0 = (known.0 + value).clamp(f64::MIN, f64::MAX);
         while self.values.len() > MOST_NUMBERS && self.level < 32 {
             self.level += 1;

@@ -202,7 +202,7 @@ fn nobody_knows_what_gates_saw_of_a_tree_that_can_not_be_read() {
     let (iteration, moved) = (work.iteration, Vec::new());
     let blind = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved, unseen };
     run.send(Report::GatesFinished(blind));
-    assert_eq!(rejected(&run).why, "tree: the state of the tree can not be read: the index is damaged");
+    assert_eq!(rejected(&run).why, "tree: the state of the tree cannot be read: the index is damaged");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn a_hat_is_told_its_role_what_happened_what_it_may_publish_and_the_rules() {
         "## Guardrails\n\n- Be kind",
         "`.agent/pad.md` is the scratchpad",
         "`./specs/` holds",
-        "This hat can not say that the task is complete",
+        "This hat cannot say that the task is complete",
         "BLOCKED",
     ];
     let mut from = 0;
@@ -176,7 +176,7 @@ fn the_coordinator_sees_all_hats_and_what_was_published() {
 fn a_hat_of_a_ralph_md_is_told_the_rules_too() {
     let plan = Plan { task: Task::RalphMd("/w/RALPH.md".into()), ..plan() };
     let rules = render(&plan, &draft("reviewer", Vec::new()), "the task");
-    assert!(rules.contains("This hat can not say that the task is complete"), "{rules}");
+    assert!(rules.contains("This hat cannot say that the task is complete"), "{rules}");
     let alone = render(&Plan { hats: None, ..plan }, &Draft::default(), "the task");
     assert!(!alone.contains("Rules of this loop"), "{alone}");
 }

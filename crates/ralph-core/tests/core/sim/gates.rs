@@ -115,7 +115,7 @@ impl Gate {
         let (passed, exit_code, error) = match temper {
             _ if hangs => (false, None, Some("out of time".to_owned())),
             0..=5 => (true, Some(0), None),
-            6 => (false, None, Some("can not be started".to_owned())),
+            6 => (false, None, Some("cannot be started".to_owned())),
             _ => (false, Some(rng.between(1, 255) as i32), None),
         };
         let RunGates { iteration, round, .. } = *of;

@@ -142,9 +142,9 @@ impl Model {
         if let (Some(wanted), false) = (self.must_follow.take(), matches!(event, Event::RunResumed(_))) {
             ensure!(event.name() == wanted, "{} is not followed by {wanted}", self.previous);
         }
-        match event.input() {
-            Some(_) => self.apply_input(at, event)?,
-            None => self.apply_decision(at, event)?,
+        match event.is_decision() {
+            false => self.apply_input(at, event)?,
+            true => self.apply_decision(at, event)?,
         }
         if let (Some(running), false) = (&mut self.running, matches!(event, Event::RunResumed(_))) {
             running.last_seen = at;

@@ -96,7 +96,7 @@ impl Proof {
             Event::CompletionAccepted(claim) if claim.gates > 0 => "claims believed after gates",
             Event::CompletionAccepted(_) => "claims believed without gates",
             Event::CompletionRejected(claim) => match claim.missing.first()? {
-                one if one.why.contains("can not be read") => "claims refused for an unseen tree",
+                one if one.why.contains("cannot be read") => "claims refused for an unseen tree",
                 one if one.name == "completes" => "claims of a hat that may not make them",
                 one if one.name == "required_events" => "claims refused for a topic",
                 one if one.name == "tree" => "claims refused for a moving tree",

@@ -49,7 +49,7 @@ impl Model {
     pub(super) fn gates_finished(&mut self, event: &Event, ran: &GatesFinished) -> Check {
         ensure!(
             ran.duration.subsec_nanos().is_multiple_of(1_000_000),
-            "the journal can not hold {:?}",
+            "the journal cannot hold {:?}",
             ran.duration
         );
         let killed = self.proof.checking.as_ref().and_then(|gates| gates.killed.clone());

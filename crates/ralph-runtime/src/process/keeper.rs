@@ -1,4 +1,4 @@
-//! The guard process: starts one program, watches it and ralph, and leaves nothing alive.
+//! The keeper process: starts one program, watches it and ralph, and leaves nothing alive.
 
 use std::env;
 use std::ffi::OsStr;
@@ -21,20 +21,20 @@ use super::platform;
 use super::types::{SpawnErrorKind, Spec};
 use super::wire::{self, Ended, Lines, Message, Order};
 
-/// The only argument of a guard.
-pub const GUARD_ARG: &str = "__guard";
+/// The only argument of a keeper.
+pub const KEEPER_ARG: &str = "__keeper";
 
-/// The first line of `main`: becomes the guard, and does not return, if that is what this process was started
+/// The first line of `main`: becomes the keeper, and does not return, if that is what this process was started
 /// for. Costs nothing otherwise.
-pub fn run_guard_if_asked() {
+pub fn run_keeper_if_asked() {
     let mut args = env::args_os().skip(1);
-    if args.next().as_deref() == Some(OsStr::new(GUARD_ARG)) && args.next().is_none() {
-        guard_main();
+    if args.next().as_deref() == Some(OsStr::new(KEEPER_ARG)) && args.next().is_none() {
+        keeper_main();
     }
 }
 
 /// Standard input is the control socket, standard output and error are the program's.
-pub fn guard_main() -> ! {
+pub fn keeper_main() -> ! {
     std::process::exit(match run() {
         Ok(()) => 0,
         Err(_) => 1,
@@ -42,7 +42,7 @@ pub fn guard_main() -> ! {
 }
 
 fn run() -> io::Result<()> {
-    platform::become_guard()?;
+    platform::become_keeper()?;
     let child_died = listen_to_signals()?;
     close_fds::set_fds_cloexec(3, &[]);
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
