@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ralph_agents::signal::{AgentSignal, ToolKind, ToolStatus};
 use ralph_core::detector::{Ignore, Sketch, Sketcher, ToolUse};
 
-use crate::kept::Kept;
+use crate::both_ends::BothEnds;
 use crate::process::Stream;
 
 /// Calls that are remembered until they end.
@@ -16,7 +16,7 @@ const MAX_TOLD: usize = 4000;
 pub(crate) struct Drawing {
     sketcher: Sketcher,
     /// What a plain agent prints beside its words. It comes behind them: in what order two streams arrive is chance.
-    beside: Kept,
+    beside: BothEnds,
     /// Calls whose end has not come yet.
     open: VecDeque<Call>,
 }
@@ -32,7 +32,7 @@ struct Call {
 impl Drawing {
     pub(crate) fn new(ignore: &[String]) -> Self {
         let sketcher = Sketcher::ignoring(Ignore::new(ignore));
-        Self { sketcher, beside: Kept::default(), open: VecDeque::new() }
+        Self { sketcher, beside: BothEnds::default(), open: VecDeque::new() }
     }
 
     /// The same for an agent whose stream names its tools.

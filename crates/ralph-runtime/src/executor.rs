@@ -9,11 +9,11 @@ use ralph_core::effect::Effect;
 use ralph_core::input::{Input, Report};
 use ralph_core::plan::Plan;
 
+use crate::attempt::prepare::memory;
 use crate::attempt::{Attempt, Unreported};
 use crate::driver::Envelope;
 use crate::gate::Round;
 use crate::group::Group;
-use crate::memory;
 use crate::process::Supervisor;
 use crate::store::RunDir;
 use crate::timer::Timers;

@@ -11,11 +11,11 @@ use ralph_core::event::{GateFinished, GateStarted, GatesFinished, TreeSeen};
 use ralph_core::input::Report;
 use ralph_core::plan::GatePlan;
 
-use crate::end::End;
 use crate::executor::{Shared, report};
 use crate::group::Busy;
 use crate::job::{Ended, Job};
 use crate::lock;
+use crate::output_tail::OutputTail;
 use crate::process::{Exit, Status};
 use crate::spool::Spool;
 
@@ -104,7 +104,7 @@ impl Round {
         let Shared { plan, run, gates, .. } = &*self.shared;
         let RunGates { iteration, round, .. } = self.work;
         let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
-        let heard = Arc::new(Mutex::new((spool, End::default())));
+        let heard = Arc::new(Mutex::new((spool, OutputTail::default())));
         let sink = Arc::clone(&heard);
         let env = vec![("RALPH_ITERATION".into(), Some(iteration.to_string().into()))];
         let job = Job { words: &gate.run, cwd: &plan.workspace, env, timeout: gate.timeout };

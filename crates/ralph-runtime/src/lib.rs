@@ -1,33 +1,29 @@
 //! All I/O of ralph that is not a screen: driver, executor, journal, processes, control socket.
 
 mod attempt;
+mod both_ends;
 pub mod clock;
 pub mod control;
 mod drawing;
 mod driver;
-mod end;
 mod executor;
 mod gate;
 mod group;
-mod hat;
 mod job;
 pub mod journal;
-mod kept;
-mod listen;
-mod memory;
-mod output;
+mod output_tail;
 mod platform;
 pub mod process;
 pub mod session;
 mod signals;
-mod silence;
 pub mod spool;
 pub mod store;
-pub mod task;
 mod timer;
 mod token;
 mod wake;
 pub mod workspace;
+
+pub use attempt::prepare::task;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -15,14 +15,14 @@ pub struct Spool {
     file: Option<File>,
     /// Open once there are tails.
     end: Option<File>,
-    at: End,
+    at: WritePlace,
     total: u64,
     part_size: u64,
 }
 
 /// The current part, and how many bytes it has so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct End {
+struct WritePlace {
     part: u64,
     filled: u64,
 }
@@ -34,7 +34,7 @@ impl Spool {
 
     fn with_part_size(path: &Path, part_size: u64) -> io::Result<Self> {
         let file = Some(open(path, true)?);
-        let at = End { part: 0, filled: 0 };
+        let at = WritePlace { part: 0, filled: 0 };
         Ok(Self { base: path.to_owned(), file, end: None, at, total: 0, part_size })
     }
 
@@ -62,7 +62,7 @@ impl Spool {
     }
 
     fn next_part(&mut self) {
-        self.at = End { part: self.at.part + 1, filled: 0 };
+        self.at = WritePlace { part: self.at.part + 1, filled: 0 };
         if self.at.part == 1 {
             self.end = open(&self.base.with_extension("end"), true).ok();
         }
@@ -74,7 +74,7 @@ impl Spool {
     }
 }
 
-impl End {
+impl WritePlace {
     /// Always of one length, so that one is written over another.
     fn encode(self) -> [u8; 42] {
         let mut out = [b'\n'; 42];
@@ -83,10 +83,10 @@ impl End {
         out
     }
 
-    fn read(base: &Path) -> Option<End> {
+    fn read(base: &Path) -> Option<WritePlace> {
         let text = fs::read_to_string(base.with_extension("end")).ok()?;
         let (part, filled) = text.trim_end().split_once(' ')?;
-        Some(End { part: part.parse().ok()?, filled: filled.parse().ok()? })
+        Some(WritePlace { part: part.parse().ok()?, filled: filled.parse().ok()? })
     }
 }
 
@@ -95,7 +95,7 @@ impl End {
 pub fn print(path: &Path, total: Option<u64>, out: &mut dyn Write) -> io::Result<()> {
     let size = path.metadata()?.len();
     io::copy(&mut File::open(path)?, out)?;
-    let Some(End { part, filled }) = End::read(path).filter(|end| end.part > 0) else {
+    let Some(WritePlace { part, filled }) = WritePlace::read(path).filter(|end| end.part > 0) else {
         return left_out(total.unwrap_or(size), size, out);
     };
     // The oldest first: what is left of the part before the last two, the last whole one, and what is being written.

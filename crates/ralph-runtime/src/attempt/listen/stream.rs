@@ -12,9 +12,9 @@ use ralph_core::plan::{AgentPlan, Price};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use super::{Heading, Heard, TEXT_BUDGET, TEXT_MAX};
 use crate::drawing::{Drawing, kind_name, succeeded};
-use crate::end::End;
-use crate::output::{Heading, Heard, TEXT_BUDGET, TEXT_MAX};
+use crate::output_tail::OutputTail;
 use crate::process::{Status, Stream};
 
 /// Tool calls of one attempt that are told; the log has the others.
@@ -41,7 +41,7 @@ pub(crate) struct StreamEars {
     told_calls: usize,
     told_usage: (Usage, Option<f64>),
     open: VecDeque<(String, Option<String>)>,
-    end: End,
+    end: OutputTail,
     drawing: Drawing,
 }
 
@@ -67,7 +67,7 @@ impl StreamEars {
             told_calls: 0,
             told_usage: (Usage::default(), None),
             open: VecDeque::new(),
-            end: End::default(),
+            end: OutputTail::default(),
         })
     }
 
@@ -169,7 +169,7 @@ impl StreamEars {
         let (usage, cost_usd) = self.used();
         let failure = error.as_ref().and_then(|_| self.failure(now));
         if let Some(text) = self.summary.final_text() {
-            self.end = End::default();
+            self.end = OutputTail::default();
             self.end.push(text.as_bytes());
         }
         let (said, tail) = (self.speech.finish(), self.end.text());

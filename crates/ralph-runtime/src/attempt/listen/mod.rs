@@ -1,5 +1,8 @@
 //! What an agent prints, on its way: to the log, to the scanner for signals, and in samples to the journal. Flat memory.
 
+pub(super) mod silence;
+mod stream;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,9 +16,9 @@ use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
+use self::stream::StreamEars;
 use crate::drawing::Drawing;
-use crate::end::End;
-use crate::listen::StreamEars;
+use crate::output_tail::OutputTail;
 use crate::process::{self, Stream};
 use crate::spool::Spool;
 
@@ -92,8 +95,8 @@ struct TextEars {
     scanner: TailScanner,
     speech: SpeechScanner,
     sampler: Sampler,
-    end: End,
-    errors: End,
+    end: OutputTail,
+    errors: OutputTail,
     drawing: Drawing,
 }
 
@@ -111,7 +114,8 @@ impl Output {
             None => {
                 let speech = SpeechScanner::new(rules.clone());
                 let (scanner, sampler) = (TailScanner::new(rules), Sampler::default());
-                let (end, errors, drawing) = (End::default(), End::default(), Drawing::new(ignore));
+                let (end, errors, drawing) =
+                    (OutputTail::default(), OutputTail::default(), Drawing::new(ignore));
                 Ears::Text(Box::new(TextEars { scanner, speech, sampler, end, errors, drawing }))
             }
         };

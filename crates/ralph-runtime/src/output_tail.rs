@@ -9,13 +9,13 @@ const KEPT: usize = 4096;
 const LINE_MAX: usize = 240;
 
 #[derive(Debug, Default)]
-pub(crate) struct End {
+pub(crate) struct OutputTail {
     /// At most twice as many as are told: so each byte is moved once on average.
     bytes: Vec<u8>,
     cut: bool,
 }
 
-impl End {
+impl OutputTail {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.cut |= self.bytes.len() + bytes.len() > KEPT;
         self.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn of_a_long_output_the_last_whole_lines_are_told() {
-        let mut end = End::default();
+        let mut end = OutputTail::default();
         for n in 0..10_000 {
             end.push(format!("line {n}\n").as_bytes());
         }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_short_output_is_told_whole_and_without_escapes() {
-        let mut end = End::default();
+        let mut end = OutputTail::default();
         end.push(b"\x1b[31mfailed\x1b[0m\nat \xff line 3\n");
         assert_eq!(end.text(), "failed\nat \u{fffd} line 3");
     }
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_last_line_is_clean_and_short() {
         let last = |chunks: &[&[u8]]| {
-            let mut end = End::default();
+            let mut end = OutputTail::default();
             chunks.iter().for_each(|chunk| end.push(chunk));
             end.last_line()
         };

@@ -12,9 +12,9 @@ use ralph_core::plan::{CommandPlan, Plan, Task};
 use ralph_core::ralph_md::{self, CREDIT, Values};
 
 use crate::attempt::Attempt;
+use crate::both_ends::BothEnds;
 use crate::executor::report;
 use crate::job::{Ended, Job};
-use crate::kept::Kept;
 use crate::lock;
 use crate::process::{Exit, Status, Stream, resolve_program};
 
@@ -120,7 +120,7 @@ fn run_commands(attempt: &Attempt) -> Result<Vec<String>, TaskError> {
 
 fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskError> {
     let shared = &attempt.shared;
-    let kept: Arc<Mutex<(Kept, Kept)>> = Arc::default();
+    let kept: Arc<Mutex<(BothEnds, BothEnds)>> = Arc::default();
     let sink = Arc::clone(&kept);
     let env = attempt.environment();
     let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout: plan.timeout };

@@ -4,13 +4,13 @@ const HEAD: usize = 512 * 1024;
 const TAIL: usize = 512 * 1024;
 
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct BothEnds {
     head: Vec<u8>,
     tail: Vec<u8>,
     pub(crate) total: u64,
 }
 
-impl Kept {
+impl BothEnds {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = HEAD - self.head.len();
@@ -40,11 +40,11 @@ mod tests {
 
     #[test]
     fn a_stream_is_kept_whole_or_at_its_two_ends() {
-        let mut kept = Kept::default();
+        let mut kept = BothEnds::default();
         kept.push(b"one\xff\n");
         kept.push(b"two");
         assert_eq!(kept.text(), "one\u{fffd}\ntwo");
-        let mut kept = Kept::default();
+        let mut kept = BothEnds::default();
         kept.push(b"begin ");
         (0..1000).for_each(|_| kept.push(&[b'x'; 10_000]));
         kept.push(b" end");
@@ -52,7 +52,7 @@ mod tests {
         let text = kept.text();
         assert!(text.starts_with("begin x") && text.ends_with("x end"));
         assert!(text.contains(&format!("{} bytes left out", 10_000_010 - HEAD - TAIL)));
-        let mut whole = Kept::default();
+        let mut whole = BothEnds::default();
         let bytes: Vec<u8> = (0..HEAD + TAIL).map(|i| b'a' + (i % 26) as u8).collect();
         bytes.chunks(7777).for_each(|chunk| whole.push(chunk));
         assert_eq!(whole.text().as_bytes(), bytes, "as much as is kept is kept whole");

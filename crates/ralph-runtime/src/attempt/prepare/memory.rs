@@ -8,7 +8,7 @@ use std::path::Path;
 use ralph_core::plan::Plan;
 use ralph_core::prompt::{Draft, memory_files};
 
-use crate::task;
+use super::task;
 
 const FOLDER: &str = ".ralph";
 

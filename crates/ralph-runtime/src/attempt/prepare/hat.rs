@@ -6,7 +6,7 @@ use ralph_core::hat::{HatPlan, Instructions};
 use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::prompt::{Draft, HatDraft};
 
-use crate::memory;
+use super::memory;
 use crate::token::random;
 
 /// Completes a draft. An error is one of reading the instructions.

@@ -1,0 +1,139 @@
+//! Before an agent starts: the text of its task, its hat, its memory, its prompt, and how its program is called.
+
+pub(crate) mod hat;
+pub(crate) mod memory;
+pub mod task;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Instant;
+
+use ralph_core::marker::Rules;
+use ralph_core::plan::{AgentPlan, PromptVia};
+use ralph_core::prompt;
+
+use self::task::TaskError;
+use super::Attempt;
+use super::listen::{Output, create_log};
+use crate::control;
+use crate::executor::Shared;
+use crate::lock;
+use crate::process::{Spec, resolve_program};
+use crate::spool::Spool;
+use crate::workspace::scan;
+
+/// One argument may not be longer on Linux.
+const MAX_ARGUMENT: usize = 128 * 1024 - 1;
+
+impl Attempt {
+    pub(super) fn prepare(&self) -> Result<(Spec, Output), NotPrepared> {
+        let Shared { plan, run, .. } = &*self.shared;
+        let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
+        let path = self.shared.path_variable();
+        let begun = Instant::now();
+        let task = task::text(self);
+        let _ = self.before.set(begun.elapsed());
+        let task = task.map_err(|error| match error {
+            TaskError::Killed => NotPrepared::Killed,
+            TaskError::Failed(message) => NotPrepared::Other(message),
+        })?;
+        let draft = hat::complete(plan, &self.spawn.prompt).map_err(NotPrepared::Other)?;
+        memory::save(plan, &draft, &task);
+        let prompt = prompt::render(plan, &draft, &task);
+        let prompt_path = run.prompt(iteration, attempt);
+        write_private(&prompt_path, &prompt)?;
+
+        let agent = self.agent();
+        let _ = self.token.set(self.shared.tokens.issue(iteration, attempt));
+        let found = resolve_program(&agent.program, &plan.workspace, Some(&path));
+        let program =
+            found.map_err(|error| NotPrepared::Missing(format!("cannot start the agent: {error}")))?;
+        let mut spec = Spec::new(program, &plan.workspace);
+        spec.args = agent.args.iter().map(OsString::from).collect();
+        spec.kill_leftovers = plan.kill_leftovers;
+        match &agent.prompt {
+            PromptVia::Stdin => spec.stdin = Some(prompt_path),
+            PromptVia::File { flag } => {
+                spec.args.extend(flag.iter().map(OsString::from));
+                spec.args.push(prompt_path.into_os_string());
+            }
+            PromptVia::Arg { flag } => {
+                if prompt.len() > MAX_ARGUMENT {
+                    return Err(NotPrepared::Other(format!(
+                        "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
+                        prompt.len()
+                    )));
+                }
+                spec.args.extend(flag.iter().map(OsString::from));
+                spec.args.push(OsString::from(&prompt));
+            }
+        }
+        spec.env = self.agents_environment(path);
+        spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
+
+        let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
+            NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
+        })?;
+        let copy = match &plan.log_dir {
+            Some(dir) => Some(create_log(dir, iteration, crate::clock::now()).map_err(|error| {
+                NotPrepared::Other(format!("cannot write to the log folder {}: {error}", dir.display()))
+            })?),
+            None => None,
+        };
+        let rules = Rules::new(&plan.signals, &prompt);
+        self.look_before();
+        Ok((spec, Output::new(spool, copy, rules, agent, plan)))
+    }
+
+    /// The agent whose turn it is: the run's, the hat's own, or a fallback.
+    fn agent(&self) -> &AgentPlan {
+        let plan = &self.shared.plan;
+        let fallback = self.spawn.agent.checked_sub(1).and_then(|n| plan.fallback.get(n));
+        fallback.or_else(|| hat::agent(plan, &self.spawn.prompt)).unwrap_or(&plan.agent)
+    }
+
+    fn look_before(&self) {
+        let mut snapshot = lock(&self.shared.snapshot);
+        if snapshot.is_none() {
+            *snapshot = scan(&self.shared.plan.workspace, None).map(|(snapshot, _)| snapshot);
+        }
+        lock(&self.shared.seen).agent_starts(&self.shared.plan);
+    }
+
+    /// What agents and the commands before them find in their environment besides what all others do.
+    pub(crate) fn environment(&self) -> Vec<(OsString, Option<OsString>)> {
+        let own = [("RALPH_ITERATION", self.spawn.iteration.0), ("RALPH_ATTEMPT", self.spawn.attempt)];
+        own.map(|(key, value)| (OsString::from(key), Some(value.to_string().into()))).to_vec()
+    }
+
+    /// What only the agent finds there: its hat, and the way to publish.
+    fn agents_environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+        let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(&turn.hat));
+        let own: [(&str, Option<OsString>); 3] = [
+            ("RALPH_HAT", hat),
+            ("RALPH_SOCKET", Some(control::socket_path(&self.shared.run).into_os_string())),
+            ("RALPH_TOKEN", self.token.get().map(OsString::from)),
+        ];
+        let mut all = self.shared.environment(path);
+        all.extend(self.environment());
+        all.extend(own.map(|(key, value)| (OsString::from(key), value)));
+        all
+    }
+}
+
+pub(super) enum NotPrepared {
+    Missing(String),
+    Other(String),
+    /// The run was told to end before there was an agent.
+    Killed,
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), NotPrepared> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| NotPrepared::Other(format!("cannot store the prompt {}: {error}", path.display())))
+}
