@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
 use ralph_core::detector::{DETECTORS, DetectorDef};
 
-use crate::config::Given;
+use ralph_config::Given;
 
 const BELOW_HELP: &str = "\
 New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key or network.

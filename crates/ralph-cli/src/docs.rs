@@ -151,7 +151,7 @@ fn commands_table() -> String {
 /// Every setting of the schema with its default and the first line of what it is.
 fn settings_table() -> String {
     let mut out = String::from("| setting | default | |\n|---|---|---|\n");
-    rows("", crate::config::schema(), &mut out);
+    rows("", ralph_config::schema(), &mut out);
     out
 }
 

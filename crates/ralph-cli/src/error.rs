@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use ralph_runtime::session::SessionError;
 use ralph_runtime::store::StoreError;
 
-use crate::config::ConfigError;
+use ralph_config::ConfigError;
 
 #[derive(Debug)]
 pub enum CliError {

@@ -1,12 +1,10 @@
-//! The command line of ralph: arguments, definition files, subcommands, exit codes.
+//! The command line of ralph: arguments, subcommands, exit codes.
 
 mod args;
 mod commands;
-pub mod config;
 mod docs;
 mod error;
 mod io;
-pub mod presets;
 mod run_args;
 
 use std::process::ExitCode;

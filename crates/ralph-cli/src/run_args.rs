@@ -5,7 +5,7 @@ use std::iter::Peekable;
 
 use clap::Arg;
 
-use crate::config::Given;
+use ralph_config::Given;
 
 /// The command line for clap, and what is for the ralph.
 #[derive(Debug, Default, PartialEq, Eq)]

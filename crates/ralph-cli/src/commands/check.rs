@@ -6,8 +6,8 @@ use ralph_core::plan::Task;
 
 use super::{run, workspace};
 use crate::args::CheckArgs;
-use crate::config::{self, ConfigError, Env, Loaded, Sources};
 use crate::error::CliError;
+use ralph_config::{self as config, ConfigError, Env, Loaded, Sources};
 
 pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);

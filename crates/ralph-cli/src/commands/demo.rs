@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use super::{run, workspace};
 use crate::args::{DemoArgs, ScreenArgs};
-use crate::config::Sources;
 use crate::error::CliError;
 use crate::io::print;
+use ralph_config::Sources;
 
 const ROMAN: &str = include_str!("demo/roman.sh");
 const CHECK: &str = include_str!("demo/check.sh");

@@ -11,8 +11,8 @@ use ralph_core::state::{Rehearsal, Rehearsed};
 
 use super::{each_record, pick};
 use crate::args::DetectArgs;
-use crate::config::{self, Flags};
 use crate::error::CliError;
+use ralph_config::{self as config, Flags};
 
 const DECIDES: &str = "no_progress";
 

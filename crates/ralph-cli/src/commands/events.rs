@@ -12,9 +12,9 @@ use ralph_ui::Style;
 
 use super::{decode, pick};
 use crate::args::EventsArgs;
-use crate::config;
 use crate::error::CliError;
 use crate::io::style;
+use ralph_config as config;
 
 const PUBLISHED: &str = "topic.published";
 

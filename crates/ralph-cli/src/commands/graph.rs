@@ -7,8 +7,8 @@ use ralph_ui::graph;
 
 use super::{each_record, workspace};
 use crate::args::GraphArgs;
-use crate::config::{self, Env, Sources};
 use crate::error::CliError;
+use ralph_config::{self as config, Env, Sources};
 
 pub fn graph(args: GraphArgs) -> Result<u8, CliError> {
     let picture = match &args.run {

@@ -52,7 +52,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Demo(args) => demo::demo(args),
         Command::DemoAgent => demo::agent(),
         Command::Schema => {
-            crate::io::print_json(crate::config::schema())?;
+            crate::io::print_json(ralph_config::schema())?;
             Ok(0)
         }
         Command::Doc { name } => {

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use super::workspace;
 use crate::args::{InitArgs, PresetsArgs};
-use crate::config::unknown_preset;
 use crate::error::CliError;
-use crate::presets::{PRESETS, Preset};
+use ralph_config::presets::{PRESETS, Preset};
+use ralph_config::unknown_preset;
 
 pub fn presets(args: PresetsArgs) -> Result<u8, CliError> {
     let text = match args.name {

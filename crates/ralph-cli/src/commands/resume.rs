@@ -8,8 +8,8 @@ use ralph_runtime::session::Session;
 
 use super::{pick, screen};
 use crate::args::{LimitArgs, ResumeArgs};
-use crate::config::{self, Flags};
 use crate::error::CliError;
+use ralph_config::{self as config, Flags};
 
 pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     let (store, run) = pick(&args.pick)?;

@@ -14,8 +14,8 @@ use ralph_runtime::task;
 
 use super::{screen, workspace};
 use crate::args::{RunArgs, ScreenArgs};
-use crate::config::{self, Env, Flags, Given, Loaded, Sources};
 use crate::error::CliError;
+use ralph_config::{self as config, Env, Flags, Given, Loaded, Sources};
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);

@@ -20,7 +20,6 @@ mod supervisor;
 mod types;
 mod watch;
 mod wire;
-mod words;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -36,4 +35,3 @@ pub use platform::keeper_exe;
 pub use program::{ResolveError, resolve_program};
 pub use supervisor::{Handle, Supervisor};
 pub use types::{Exit, SpawnErrorKind, Spec, Status, Stream};
-pub use words::{SplitError, split_words};

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::plan::CommandPlan;
 use ralph_core::ralph_md::{args_of, command_words, is_name};
-use ralph_runtime::process::split_words;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
@@ -16,6 +15,7 @@ use super::definition::Definition;
 use super::diagnostic::Diagnostic;
 use super::validate::Settings;
 use super::value::{Text, Timeout};
+use super::words::split_words;
 
 /// A command that is run before every iteration.
 #[derive(Debug, Clone, PartialEq, DeriveDeserialize, Serialize, JsonSchema)]

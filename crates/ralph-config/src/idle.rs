@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_core::plan::{Backoff, CommandPlan, IdlePlan, Reaction, WaitPlan, WakePlan};
-use ralph_runtime::process::split_words;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -17,6 +16,7 @@ use super::diagnostic::Diagnostic;
 use super::target;
 use super::validate::Settings;
 use super::value::{Factor, Text, Timeout};
+use super::words::split_words;
 
 /// How often a `wake` command is asked, unless the definition says otherwise.
 const EVERY: Duration = Duration::from_secs(10);
