@@ -17,6 +17,7 @@ pub mod ids;
 pub mod input;
 pub mod marker;
 pub mod memory;
+pub mod observe;
 pub mod plan;
 pub mod prompt;
 pub mod ralph_md;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::Seq;
+pub use crate::observe::Folder;
 use crate::record::Record;
 use crate::state::RunState;
 
@@ -15,21 +16,6 @@ pub fn fold<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<RunStat
         folder.push(record);
     }
     folder.state
-}
-
-/// The same, one record at a time.
-#[derive(Default)]
-pub struct Folder {
-    pub state: Option<RunState>,
-}
-
-impl Folder {
-    pub fn push(&mut self, record: &Record) {
-        match &mut self.state {
-            Some(state) => state.apply(&record.event, record.at),
-            None => self.state = RunState::first(&record.event, record.at),
-        }
-    }
 }
 
 /// A place where a fresh engine, fed with the recorded inputs, decides differently.

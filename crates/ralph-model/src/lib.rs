@@ -1,1 +1,31 @@
-//! What others may know of a run and ask of it: snapshot, rows, requests, rights. No I/O.
+//! What others may know of a run.
+//!
+//! A run is told by its records. A [`Fold`] takes them one by one and gives a [`RunSnapshot`]: the run at one moment, as
+//! screens, pages, scripts and protocols see it. An [`IterationRow`] is one iteration; a [`RowFolder`] makes rows of any
+//! range of records. The engine's state is no part of this.
+//!
+//! Everything here is serialisable, versioned, bounded and described by a JSON Schema ([`schema`]). Fields are only ever
+//! added. Text that comes from an agent, a gate or a definition is as it came, but for its length: whoever shows it makes it
+//! fit to be shown with [`text::clean`]. `said`, `activity` and `opening` are clean already.
+
+mod evidence;
+mod fold;
+mod listing;
+mod next;
+mod row;
+mod rows;
+pub mod schema;
+#[cfg(any(test, feature = "script"))]
+pub mod script;
+mod snapshot;
+mod speech;
+pub mod text;
+
+pub use fold::Fold;
+pub use listing::RunListing;
+pub use row::{IterationRow, RowClaim, RowFiles, RowGate, RowOutcome, RowTools, RowTopic, Spent};
+pub use rows::RowFolder;
+pub use snapshot::*;
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,7 @@ use crate::event::{
 use crate::guard::{Asked, Guards, Scope};
 use crate::hat::Routes;
 use crate::input::{Command, Input, Report};
+use crate::observe::Observation;
 use crate::state::{Phase, RunState};
 use crate::stop::{StopKind, StopReason};
 use crate::time::Timestamp;
@@ -63,6 +64,11 @@ impl Engine {
 
     pub fn state(&self) -> &RunState {
         &self.state
+    }
+
+    /// The run as it is now, for those outside the core.
+    pub fn observe(&self) -> Observation<'_> {
+        Observation::of(&self.state)
     }
 
     pub fn guards(&self) -> &Guards {
