@@ -41,10 +41,10 @@ const COLUMNS: usize = 80;
 /// What stands below the options of `ralph run --help`.
 pub fn run_help() -> String {
     let mut out = String::from("What ends a run, beside the agent's word and yours:\n");
-    let width = GUARDS.iter().map(|def| def.key.len()).max().unwrap_or(0);
+    let width = GUARDS.iter().map(|def| def.stop.key.len()).max().unwrap_or(0);
     for def in GUARDS {
-        let mut key = def.key;
-        for line in ralph_ui::wrap(def.summary, COLUMNS - width - 4) {
+        let mut key = def.stop.key;
+        for line in ralph_ui::wrap(def.stop.summary, COLUMNS - width - 4) {
             let _ = writeln!(out, "  {key:width$}  {line}");
             key = "";
         }
@@ -132,8 +132,14 @@ fn prices_table() -> String {
 fn guards_table() -> String {
     let mut out = String::from("| reason | setting | kind | |\n|---|---|---|---|\n");
     for def in GUARDS {
-        let _ =
-            writeln!(out, "| `{}` | `{}` | {} | {} |", def.key, def.setting, def.kind.as_str(), def.summary);
+        let _ = writeln!(
+            out,
+            "| `{}` | `{}` | {} | {} |",
+            def.stop.key,
+            def.setting,
+            def.stop.kind.as_str(),
+            def.stop.summary
+        );
     }
     out
 }

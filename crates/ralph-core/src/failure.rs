@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::stop::{self, StopDef};
 use crate::time::Timestamp;
 
 #[derive(
@@ -45,12 +46,14 @@ impl FailureClass {
         }
     }
 
-    /// What a person has to do before it is any use to try again; nothing where time or ralph can help.
-    pub fn needs_person(self) -> Option<&'static str> {
+    /// The stop, and what a person has to do before it is any use to try again; nothing where time or ralph can help.
+    pub fn needs_person(self) -> Option<(StopDef, &'static str)> {
         match self {
-            FailureClass::SignIn => Some("sign the agent in, then `ralph resume`"),
-            FailureClass::Billing => Some("see to the account's plan or credit, then `ralph resume`"),
-            FailureClass::ModelNotFound => Some("choose a model that the agent has"),
+            FailureClass::SignIn => Some((stop::SIGN_IN, "sign the agent in, then `ralph resume`")),
+            FailureClass::Billing => {
+                Some((stop::BILLING, "see to the account's plan or credit, then `ralph resume`"))
+            }
+            FailureClass::ModelNotFound => Some((stop::MODEL_NOT_FOUND, "choose a model that the agent has")),
             _ => None,
         }
     }

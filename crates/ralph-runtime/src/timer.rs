@@ -116,6 +116,7 @@ mod tests {
     use std::sync::mpsc;
 
     use ralph_core::event::TimerSlot;
+    use ralph_core::stop::StopKey;
 
     fn timer(slot: TimerSlot, epoch: u64) -> TimerId {
         TimerId { slot, epoch }
@@ -125,15 +126,18 @@ mod tests {
     fn timers_fire_by_both_clocks_and_the_newest_of_a_slot_wins() {
         let (tx, rx) = mpsc::channel();
         let timers = Timers::start(move |timer| tx.send(timer).unwrap_or_default()).expect("timers");
-        let guard = |key: &str| TimerSlot::Guard(key.to_owned());
+        let guard = |key: &str| TimerSlot::Guard(StopKey::by_name(key).expect("a guard"));
         timers.set(timer(TimerSlot::IterationTimeout, 1), When::After(Duration::from_secs(3600)));
-        timers.set(timer(guard("old"), 1), When::After(Duration::from_millis(1)));
-        timers.set(timer(guard("past"), 3), When::At(Timestamp::from_millis(0)));
+        timers.set(timer(guard("max_runtime"), 1), When::After(Duration::from_millis(1)));
+        timers.set(timer(guard("max_wall_time"), 3), When::At(Timestamp::from_millis(0)));
         timers.set(timer(TimerSlot::Wait, 1), When::At(clock::now().plus(Duration::from_secs(3600))));
         timers.set(timer(TimerSlot::Wait, 2), When::At(clock::now().plus(Duration::from_millis(20))));
         let mut fired: Vec<TimerId> = (0..3).map(|_| rx.recv().expect("a timer")).collect();
         fired.sort_by_key(|timer| timer.epoch);
-        assert_eq!(fired, [timer(guard("old"), 1), timer(TimerSlot::Wait, 2), timer(guard("past"), 3)]);
+        assert_eq!(
+            fired,
+            [timer(guard("max_runtime"), 1), timer(TimerSlot::Wait, 2), timer(guard("max_wall_time"), 3)]
+        );
         drop(timers);
         assert!(rx.recv().is_err(), "the thread ends with its owner");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ralph_core::event::RunStopped;
 use ralph_core::guard::Unit;
-use ralph_core::stop::StopKind;
+use ralph_core::stop::{self, StopKind};
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Ended, GuardReading, Totals, View, clean};
 
@@ -63,20 +63,20 @@ pub(crate) fn unfinished(view: &View, style: &Style) -> Vec<String> {
 /// `limit reached: 2 of 2 iterations done (max_iterations)`
 fn reason(stopped: &RunStopped, paint: Paint) -> Vec<String> {
     let head = match stopped.kind {
-        StopKind::Done if stopped.reason == "complete" => "complete",
+        StopKind::Done if stopped.reason.is(&[stop::COMPLETE]) => "complete",
         StopKind::Done => "done",
         StopKind::Failed => "failed",
-        StopKind::Limit if stopped.reason == IDLE => "Stopped (idle)",
+        StopKind::Limit if stopped.reason.as_str() == IDLE => "Stopped (idle)",
         StopKind::Limit => "limit reached",
         StopKind::Blocked => "blocked",
         StopKind::Interrupted => "interrupted",
     };
     let key = match stopped.kind {
-        StopKind::Limit if stopped.reason == IDLE => String::new(),
+        StopKind::Limit if stopped.reason.as_str() == IDLE => String::new(),
         // "failed" says all that "error" does.
-        StopKind::Failed if stopped.reason == "error" => String::new(),
-        StopKind::Failed | StopKind::Limit | StopKind::Blocked if stopped.reason != head => {
-            format!(" ({})", clean(&stopped.reason))
+        StopKind::Failed if stopped.reason.is(&[stop::ERROR]) => String::new(),
+        StopKind::Failed | StopKind::Limit | StopKind::Blocked if stopped.reason.as_str() != head => {
+            format!(" ({})", clean(stopped.reason.as_str()))
         }
         _ => String::new(),
     };
@@ -186,7 +186,7 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
     let resume = |why: &'static str| Next::new(format!("ralph resume {run}"), why);
     let explain = Next::new(format!("ralph explain {run}"), "why it stopped");
     // A resume has the hats as they were: what was wrong with them is only mended by a new run.
-    if ["no_subscriber", "no_handoff"].contains(&stopped.reason.as_str()) {
+    if stopped.reason.is(&[stop::NO_SUBSCRIBER, stop::NO_HANDOFF]) {
         let anew = Next::new("ralph run …".to_owned(), "anew, with the hats mended");
         return vec![anew, resume("let the coordinator go on"), explain];
     }
@@ -194,17 +194,17 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
         StopKind::Done => {
             vec![Next::new(format!("ralph replay {run}"), "see the run again")]
         }
-        StopKind::Limit if stopped.reason == IDLE => vec![resume("look again"), explain],
+        StopKind::Limit if stopped.reason.as_str() == IDLE => vec![resume("look again"), explain],
         StopKind::Limit => {
             let now = view.counts_until(Timestamp::default(), false);
-            let spent = view.readings(now).into_iter().find(|guard| guard.def.key == stopped.reason);
+            let spent = view.readings(now).into_iter().find(|guard| stopped.reason.is(&[guard.def.stop]));
             let raise = spent.and_then(|guard| raised(&guard)).unwrap_or_default();
             vec![Next::new(format!("ralph resume {run}{raise}"), "go on, limit raised"), explain]
         }
         StopKind::Blocked => {
             let reset = reset(view);
             let go_on = |why: &'static str| Next::new(format!("ralph resume {run}{reset}"), why);
-            match stopped.reason == "blocked" {
+            match stopped.reason.is(&[stop::BLOCKED]) {
                 true => {
                     vec![
                         Next::new(format!("ralph say 'ANSWER' --run {run}"), "answer it"),
@@ -220,7 +220,9 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
             let options = options.into_iter().flatten();
             options.map(|option| Next::new(clean(&option.command), clean(&option.what))).collect()
         }
-        StopKind::Failed if stopped.reason == "journal_error" => vec![resume("go on once there is room")],
+        StopKind::Failed if stopped.reason.is(&[stop::JOURNAL_ERROR]) => {
+            vec![resume("go on once there is room")]
+        }
         StopKind::Failed => vec![explain, resume("try again")],
         StopKind::Interrupted => vec![resume("go on")],
     }
@@ -245,7 +247,7 @@ fn raised(guard: &GuardReading) -> Option<String> {
         Unit::Seconds => ralph_core::duration::format(Duration::try_from_secs_f64(limit).ok()?),
         Unit::Dollars => format!("{limit:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
     };
-    Some(match guard.def.key {
+    Some(match guard.def.stop.key {
         "max_iterations" => format!(" -n {value}"),
         "max_runtime" => format!(" --max-runtime {value}"),
         "max_cost" => format!(" --max-cost {value}"),

@@ -88,7 +88,7 @@ fn claim_lines(view: &View, style: &Style, paint: Paint) -> Vec<String> {
 }
 
 fn stop_lines(run: &str, stopped: &RunStopped, paint: Paint) -> Vec<String> {
-    let reason = paint.paint(Tone::of_stop(stopped.kind), &clean(&stopped.reason));
+    let reason = paint.paint(Tone::of_stop(stopped.kind), &clean(stopped.reason.as_str()));
     let kind = stopped.kind.as_str();
     let head = format!("run {run} stopped: {reason} ({kind}, exit code {})", stopped.exit_code);
     let message = paragraph(&stopped.message, COLUMNS - 2, MESSAGE_LINES);
@@ -101,7 +101,7 @@ fn guard_lines(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
         let amount = |value| amount(value, guard.reading.unit);
         format!("{} of {}", amount(guard.reading.used), amount(guard.reading.limit))
     };
-    let key_width = readings.iter().map(|guard| guard.def.key.len()).max().unwrap_or(0);
+    let key_width = readings.iter().map(|guard| guard.def.stop.key.len()).max().unwrap_or(0);
     let value_width = readings.iter().map(|guard| value(guard).len()).max().unwrap_or(0);
     let mut lines = vec!["guards, in the order they are asked".to_owned()];
     for guard in &readings {
@@ -111,7 +111,7 @@ fn guard_lines(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
         let line = format!(
             "{} {:<key_width$}  {:>value_width$}  {} {}{}",
             if ended { "*" } else { " " },
-            guard.def.key,
+            guard.def.stop.key,
             value(guard),
             bar(fraction),
             percent(fraction),
@@ -119,22 +119,25 @@ fn guard_lines(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
         );
         lines.push(paint.paint(tone, &line));
     }
-    let off: Vec<&str> = off(&readings).map(|def| def.key).collect();
+    let off: Vec<&str> = off(&readings).map(|def| def.stop.key).collect();
     if !off.is_empty() {
         lines.push(paint.dim(&format!("  off: {}", off.join(", "))));
     }
     if let Some(stopped) = view.stopped().filter(|_| !readings.iter().any(|g| ended_by(view, g.def))) {
-        lines.push(format!("  none of them ended the run; the reason was: {}", clean(&stopped.reason)));
+        lines.push(format!(
+            "  none of them ended the run; the reason was: {}",
+            clean(stopped.reason.as_str())
+        ));
     }
     lines
 }
 
 fn ended_by(view: &View, def: &GuardDef) -> bool {
-    view.stopped().is_some_and(|stopped| stopped.reason == def.key)
+    view.stopped().is_some_and(|stopped| stopped.reason.is(&[def.stop]))
 }
 
 fn off(on: &[GuardReading]) -> impl Iterator<Item = &'static GuardDef> {
-    GUARDS.iter().filter(|def| !on.iter().any(|guard| guard.def.key == def.key))
+    GUARDS.iter().filter(|def| !on.iter().any(|guard| guard.def.stop.key == def.stop.key))
 }
 
 fn evidence_lines(view: &View, style: &Style, paint: Paint) -> Vec<String> {
@@ -157,10 +160,10 @@ pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
         .iter()
         .map(|guard| {
             json!({
-                "key": guard.def.key,
+                "key": guard.def.stop.key,
                 "setting": guard.def.setting,
-                "summary": guard.def.summary,
-                "kind": guard.def.kind,
+                "summary": guard.def.stop.summary,
+                "kind": guard.def.stop.kind,
                 "used": guard.reading.used,
                 "limit": guard.reading.limit,
                 "unit": unit(guard),
@@ -175,7 +178,7 @@ pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
         "alive": alive,
         "stopped": view.stopped(),
         "guards": guards,
-        "off": off(&readings).map(|def| def.key).collect::<Vec<_>>(),
+        "off": off(&readings).map(|def| def.stop.key).collect::<Vec<_>>(),
         "claims": view.claims().map(claim_json).collect::<Vec<_>>(),
         "stuck": view.state().map(|state| json!({
             "score": state.stuck.score,

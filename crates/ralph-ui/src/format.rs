@@ -118,7 +118,7 @@ pub fn amount(value: f64, unit: Unit) -> String {
 
 /// `iterations`, `wall time`: a guard as it is called in a sentence.
 pub fn guard_name(def: &GuardDef) -> String {
-    def.key.strip_prefix("max_").unwrap_or(def.key).replace('_', " ")
+    def.stop.key.strip_prefix("max_").unwrap_or(def.stop.key).replace('_', " ")
 }
 
 /// `iterations 3/100`
@@ -129,7 +129,7 @@ pub fn closeness(def: &GuardDef, reading: &Reading) -> String {
 
 /// `iterations 100`; a guard that is only on or off has no number.
 pub fn limit(def: &GuardDef, reading: &Reading) -> String {
-    match def.key.starts_with("stop_") {
+    match def.stop.key.starts_with("stop_") {
         true => guard_name(def),
         false => format!("{} {}", guard_name(def), amount(reading.limit, reading.unit)),
     }

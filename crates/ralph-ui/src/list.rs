@@ -77,7 +77,9 @@ impl RunListing {
 impl ListedState {
     pub fn of(state: &RunState, alive: bool) -> ListedState {
         match (&state.stopped, &state.phase) {
-            (Some(stopped), _) => ListedState::Stopped { reason: stopped.reason.clone(), kind: stopped.kind },
+            (Some(stopped), _) => {
+                ListedState::Stopped { reason: stopped.reason.to_string(), kind: stopped.kind }
+            }
             (None, _) if !alive => ListedState::Crashed,
             (None, Phase::Waiting(_)) => ListedState::Waiting,
             (None, Phase::Paused) => ListedState::Paused,

@@ -141,7 +141,7 @@ impl LiveScreen {
         let hat = hat.map(|hat| format!(" {}", clean(hat))).unwrap_or_default();
         let mut head = format!("{} #{}{of}{hat}{attempt}  {took}", self.frame(), running.iteration);
         let near = view.nearest(self.now).filter(|near| near.reading.fraction() >= NEAR);
-        if let Some(near) = near.filter(|near| near.def.key != "max_iterations") {
+        if let Some(near) = near.filter(|near| near.def.stop.key != "max_iterations") {
             head.push_str(&format!("  {}", closeness(near.def, &near.reading)));
         }
         if running.killed.is_some() {

@@ -68,7 +68,7 @@ fn labelled(label: &'static str, texts: Vec<String>) -> impl Iterator<Item = (&'
 fn state_words(view: &View, state: &RunState, now: Timestamp, alive: bool, style: &Style) -> String {
     let paint = Paint { color: style.color };
     if let Some(stopped) = view.stopped() {
-        let reason = clean(&stopped.reason);
+        let reason = clean(stopped.reason.as_str());
         // Cut to one line: `ralph explain` has it whole.
         let room = (COLUMNS - LABEL).saturating_sub("stopped: : ".len() + columns_of(&reason));
         let reason = paint.paint(Tone::of_stop(stopped.kind), &reason);
@@ -150,7 +150,7 @@ pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
         "last": last,
         "said": view.said(),
         "guidance": state.guidance,
-        "nearest": near.map(|near| json!({ "key": near.def.key, "fraction": near.reading.fraction() })),
+        "nearest": near.map(|near| json!({ "key": near.def.stop.key, "fraction": near.reading.fraction() })),
         "stopped": state.stopped,
         "hats": state.bus.as_ref().map(|bus| bus.hats().iter().map(hat_json).collect::<Vec<_>>()),
     })

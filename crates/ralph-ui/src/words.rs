@@ -114,7 +114,7 @@ pub(crate) fn interrupted(cut: &IterationInterrupted) -> Phrase {
     let why = match &cut.why {
         InterruptCause::Crash => "ralph went down; it runs again".to_owned(),
         InterruptCause::Stop => "the run was stopped".to_owned(),
-        InterruptCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
+        InterruptCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key.as_str())),
         InterruptCause::Limit => "a usage limit; it runs again".to_owned(),
         InterruptCause::Outage => "the agent's service does not work; it runs again".to_owned(),
         InterruptCause::Person => "the agent needs a person".to_owned(),
@@ -179,7 +179,7 @@ pub(crate) fn foreign(text: &str) -> String {
 }
 
 pub(crate) fn guard_def(key: &str) -> Option<&'static GuardDef> {
-    GUARDS.iter().find(|def| def.key == key)
+    GUARDS.iter().find(|def| def.stop.key == key)
 }
 
 fn guard_by_key(key: &str) -> String {
@@ -247,7 +247,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::TimerFired(timer) => match &timer.slot {
             TimerSlot::IterationTimeout => "the iteration has used its time".to_owned(),
             TimerSlot::Wait => "the wait is over".to_owned(),
-            TimerSlot::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
+            TimerSlot::Guard(key) => format!("the limit of {} is reached", guard_by_key(key.as_str())),
         },
         Event::TopicEmitted(_)
         | Event::HatReset(_)
@@ -278,7 +278,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::DelayEnded { early: true } => "cut short".to_owned(),
         Event::DelayEnded { early: false } | Event::RunPaused {} | Event::RunUnpaused {} => String::new(),
         Event::RunStopped(e) => {
-            let reason = paint.paint(Tone::of_stop(e.kind), &clean(&e.reason));
+            let reason = paint.paint(Tone::of_stop(e.kind), &clean(e.reason.as_str()));
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
     }
@@ -374,7 +374,7 @@ fn kill_cause(why: &KillCause, grace: Duration) -> String {
         KillCause::Timeout => "it has used its time".to_owned(),
         KillCause::Silence => "it printed nothing for too long".to_owned(),
         KillCause::Hung => "it had said its last word and did not end".to_owned(),
-        KillCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key)),
+        KillCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key.as_str())),
         KillCause::Stop => "the run is stopped".to_owned(),
         KillCause::Escalated => "asked again, without grace".to_owned(),
     };

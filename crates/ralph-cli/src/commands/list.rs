@@ -41,7 +41,7 @@ fn listing(run: &RunDir, summary: Summary) -> RunListing {
     let Some(stopped) = summary.stopped else { return unfinished(run, summary.live) };
     RunListing {
         run: summary.id,
-        state: ListedState::Stopped { reason: stopped.reason, kind: stopped.kind },
+        state: ListedState::Stopped { reason: stopped.reason.to_string(), kind: stopped.kind },
         iterations: stopped.iterations,
         failures: stopped.failures,
         started_at: Some(summary.started_at),

@@ -8,7 +8,7 @@ use crate::effect::{Effect, SpawnAgent, When};
 use crate::event::{AgentSwitched, DelayReason, DelayStarted, Event, IterationStarted, TimerSlot};
 use crate::guard::{Asked, Scope};
 use crate::state::Phase;
-use crate::stop::{StopKind, StopReason};
+use crate::stop::{self, StopReason};
 use crate::time::Timestamp;
 
 /// Whether the steps behind this one are still to be asked.
@@ -61,13 +61,13 @@ impl Turn<'_> {
         let last = self.state().unjudged.as_ref().filter(|_| self.state().plan.once);
         let refused = self.state().proof.rejected.as_ref();
         let reason = last.map(|last| match (last.outcome.is_failure(), refused) {
-            (true, _) => StopReason::new("once", StopKind::Failed, "the single pass failed"),
+            (true, _) => stop::ONCE_FAILED.because("the single pass failed"),
             (false, Some(claim)) => {
                 let message =
                     format!("the single pass claimed to be complete, and was refused: {}", claim.why);
-                StopReason::new("once", StopKind::Failed, message)
+                stop::ONCE_FAILED.because(message)
             }
-            (false, None) => StopReason::new("once", StopKind::Done, "the single pass is done"),
+            (false, None) => stop::ONCE.because("the single pass is done"),
         });
         self.stop_if(reason)
     }

@@ -97,5 +97,5 @@ fn near_words(def: &GuardDef, reading: &Reading) -> String {
         Unit::Seconds => crate::duration::format(Duration::from_secs(value as u64)),
     };
     let (used, limit) = (amount(reading.used), amount(reading.limit));
-    format!("{used} of {limit} is used up of what the run may use before it stops ({})", def.key)
+    format!("{used} of {limit} is used up of what the run may use before it stops ({})", def.stop.key)
 }

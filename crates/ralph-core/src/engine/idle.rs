@@ -7,7 +7,7 @@ use crate::event::{DelayReason, Event, WakeTriggered};
 use crate::marker::AgentState;
 use crate::plan::Reaction;
 use crate::state::{Phase, Waiting};
-use crate::stop::{StopKind, StopReason};
+use crate::stop;
 
 impl Turn<'_> {
     /// An agent that needs a person, and one whose question nobody has answered.
@@ -17,10 +17,11 @@ impl Turn<'_> {
         let stops = said.filter(|said| state.plan.idle.reaction(*said) == Some(&Reaction::Stop));
         let unanswered = state.idle.state.filter(|_| state.idle.unanswered);
         let Some(found) = stops.or(unanswered) else { return Flow::Next };
-        let why = state.idle.why.clone().unwrap_or_else(|| match found {
-            AgentState::WaitingForReview => "the agent waits for a review".to_owned(),
-            _ => "the agent says that it is blocked".to_owned(),
-        });
+        let (reason, by_default) = match found {
+            AgentState::WaitingForReview => (stop::WAITING_FOR_REVIEW, "the agent waits for a review"),
+            _ => (stop::BLOCKED, "the agent says that it is blocked"),
+        };
+        let why = state.idle.why.clone().unwrap_or_else(|| by_default.to_owned());
         let message = match stops {
             Some(_) => why,
             None => {
@@ -28,7 +29,7 @@ impl Turn<'_> {
                 format!("{why}; nobody has answered within {time}")
             }
         };
-        self.stop_if(Some(StopReason::new(found.name(), StopKind::Blocked, message)))
+        self.stop_if(Some(reason.because(message)))
     }
 
     /// Begins to look for work while the run waits.

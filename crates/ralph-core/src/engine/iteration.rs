@@ -11,7 +11,7 @@ use crate::failure::{Failure, FailureClass};
 use crate::guard::Guards;
 use crate::marker::AgentState;
 use crate::state::{Phase, Running};
-use crate::stop::{StopKind, StopReason};
+use crate::stop;
 use crate::usage::Usage;
 
 impl Turn<'_> {
@@ -24,12 +24,12 @@ impl Turn<'_> {
         self.emit(Event::AgentExited(Box::new(exited.clone())));
         match (killed, &exited.exit) {
             (_, Exit::Missing { message }) => {
-                let reason = StopReason::new("agent_missing", StopKind::Blocked, message.clone());
+                let reason = stop::AGENT_MISSING.because(message.clone());
                 self.interrupted(&exited, InterruptCause::NotStarted);
                 self.stop(reason);
             }
             (_, Exit::NotStarted { message }) => {
-                let reason = StopReason::new("error", StopKind::Failed, message.clone());
+                let reason = stop::ERROR.because(message.clone());
                 self.interrupted(&exited, InterruptCause::NotStarted);
                 self.stop(reason);
             }
@@ -78,10 +78,10 @@ impl Turn<'_> {
                 self.decide();
             }
             class => match class.needs_person() {
-                Some(what_to_do) => {
+                Some((reason, what_to_do)) => {
                     let message = format!("{}; {what_to_do}", failure.message);
                     self.interrupted(exited, InterruptCause::Person);
-                    self.stop(StopReason::new(class.name(), StopKind::Blocked, message));
+                    self.stop(reason.because(message));
                 }
                 None => self.finished(exited, Outcome::Failed, Some(error)),
             },
@@ -104,7 +104,7 @@ impl Turn<'_> {
             let wait = crate::duration::format(Duration::from_secs(wait.as_secs()));
             self.interrupted(exited, InterruptCause::Limit);
             let message = format!("{message}: it ends in {wait}, and max_wait is {max}");
-            return self.stop(StopReason::new("usage_limit", StopKind::Blocked, message));
+            return self.stop(stop::USAGE_LIMIT.because(message));
         }
         let (iteration, agent) = (exited.iteration, self.state().patience.agent);
         self.emit(Event::LimitHit(LimitHit { iteration, agent, until, known: known.is_some(), message }));

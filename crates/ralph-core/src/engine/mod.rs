@@ -25,7 +25,7 @@ use crate::hat::Routes;
 use crate::input::{Command, Input, Report};
 use crate::observe::Observation;
 use crate::state::{Phase, RunState};
-use crate::stop::{StopKind, StopReason};
+use crate::stop::{self, StopReason};
 use crate::time::Timestamp;
 
 /// Between TERM and KILL for an agent that has used up its time.
@@ -177,7 +177,7 @@ impl Turn<'_> {
                 e.cost_usd = iteration::money(e.cost_usd);
                 self.emit(Event::UsageUpdated(e));
                 if let Some(reason) = self.first_spent(Asked::OnUsage) {
-                    self.kill(KillCause::Guard(reason.key.into_owned()), GRACE);
+                    self.kill(KillCause::Guard(reason.key), GRACE);
                 }
             }
             Report::AgentFellSilent(e) if self.is_current(e.iteration.0, e.attempt) => {
@@ -332,7 +332,7 @@ impl Turn<'_> {
         }
         self.emit(Event::JournalFailed { message: message.clone() });
         self.interrupt_running(crate::event::InterruptCause::Stop);
-        self.stop(StopReason::new("journal_error", StopKind::Failed, message));
+        self.stop(stop::JOURNAL_ERROR.because(message));
     }
 
     fn start_session_alarms(&mut self) {
@@ -343,7 +343,7 @@ impl Turn<'_> {
     fn start_alarms(&mut self, scope: Scope, epoch: u64) {
         let alarms: Vec<_> = self.engine.guards.alarms(scope, &self.engine.state, self.now).collect();
         for (key, when) in alarms {
-            self.start_timer(TimerSlot::Guard(key.to_owned()), epoch, when);
+            self.start_timer(TimerSlot::Guard(key), epoch, when);
         }
     }
 
@@ -358,7 +358,7 @@ impl Turn<'_> {
         }
         let state = self.state();
         let stopped = RunStopped {
-            reason: reason.key.into_owned(),
+            reason: reason.key,
             kind: reason.kind,
             exit_code: reason.exit_code,
             message: reason.message,

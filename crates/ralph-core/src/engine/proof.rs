@@ -16,7 +16,7 @@ use crate::event::{
 use crate::guard::{Asked, Scope};
 use crate::plan::{GatePlan, GateWhen, NoErrors};
 use crate::state::{Checking, Phase, Stage};
-use crate::stop::{StopKind, StopReason};
+use crate::stop;
 
 /// Rounds of gates on one claim.
 const MAX_ROUNDS: u32 = 3;
@@ -170,7 +170,7 @@ impl Turn<'_> {
             1 => "the task is complete, and its gate passed".to_owned(),
             n => format!("the task is complete, and {n} gates passed"),
         };
-        self.stop(StopReason::new("complete", StopKind::Done, message));
+        self.stop(stop::COMPLETE.because(message));
         Flow::Settled
     }
 

@@ -14,7 +14,7 @@ use crate::ids::{IterationNumber, RunId, Seq};
 use crate::plan::{AgentPlan, Limits, Pace, Plan, Task};
 use crate::record::Record;
 use crate::replay;
-use crate::stop::Interrupt;
+use crate::stop::{Interrupt, StopKey};
 use crate::usage::Usage;
 
 fn secs(n: u64) -> Duration {
@@ -180,7 +180,7 @@ fn a_pause_ends_a_wait_and_going_on_starts_at_once() {
 #[test]
 fn a_paused_run_can_be_stopped_and_runs_out_of_wall_time() {
     let mut run = Run::new(plan());
-    let (alarm, _) = run.timer(TimerSlot::Guard("max_wall_time".into()));
+    let (alarm, _) = run.timer(TimerSlot::Guard(StopKey::by_name("max_wall_time").expect("a guard")));
     run.send(Command::PauseRun);
     run.later(1).exit(Exit::Code(0));
     assert_eq!(run.engine.state().phase, Phase::Paused);
@@ -380,7 +380,7 @@ fn work_before_a_resume_counts_against_the_runtime() {
     run.later(4).send(stop(StopHow::Kill));
     run.exit(Exit::Signal(9));
     run.later(3600).resume();
-    let (_, when) = run.timer(TimerSlot::Guard("max_runtime".into()));
+    let (_, when) = run.timer(TimerSlot::Guard(StopKey::by_name("max_runtime").expect("a guard")));
     assert_eq!(when, When::After(secs(6)));
 }
 
@@ -389,8 +389,8 @@ fn timers_of_a_moment_that_has_passed_are_ignored() {
     let limits = Limits { max_runtime: Some(secs(1000)), ..Limits::default() };
     let mut run = Run::new(Plan { limits, ..slow_plan() });
     let (timeout, _) = run.timer(TimerSlot::IterationTimeout);
-    let (runtime, _) = run.timer(TimerSlot::Guard("max_runtime".into()));
-    let (wall, _) = run.timer(TimerSlot::Guard("max_wall_time".into()));
+    let (runtime, _) = run.timer(TimerSlot::Guard(StopKey::by_name("max_runtime").expect("a guard")));
+    let (wall, _) = run.timer(TimerSlot::Guard(StopKey::by_name("max_wall_time").expect("a guard")));
     run.later(1).exit(Exit::Code(0));
     let (wait, _) = run.timer(TimerSlot::Wait);
     let late = |run: &mut Run, timers: &[&TimerId]| {
@@ -534,7 +534,7 @@ fn of_several_spent_guards_the_first_in_the_fixed_order_ends_the_run() {
     for (limits, code, reason) in cases {
         assert_eq!(ends_by(limits.clone(), code).as_deref(), reason, "{limits:?}");
     }
-    let keys: Vec<&str> = crate::guard::GUARDS.iter().map(|def| def.key).collect();
+    let keys: Vec<&str> = crate::guard::GUARDS.iter().map(|def| def.stop.key).collect();
     let place = |key| keys.iter().position(|other| *other == key);
     let order = ["max_iterations", "max_runtime", "max_cost", "consecutive_failures"].map(place);
     assert!(order.is_sorted() && order[0].is_some(), "`ralph explain` shows them in this order: {keys:?}");

@@ -8,6 +8,7 @@ use crate::detector::Sketch;
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
 use crate::marker::{AgentState, Published};
+use crate::stop::StopKey;
 use crate::time::millis;
 use crate::usage::Usage;
 
@@ -241,7 +242,7 @@ pub enum KillCause {
     /// It had said its last word and did not end.
     Hung,
     /// The guard with this key is spent.
-    Guard(String),
+    Guard(StopKey),
     Stop,
     /// A second request: no grace any more.
     Escalated,

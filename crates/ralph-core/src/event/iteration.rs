@@ -8,6 +8,7 @@ use crate::failure::FailureClass;
 use crate::hat::Topic;
 use crate::ids::IterationNumber;
 use crate::marker::AgentState;
+use crate::stop::StopKey;
 use crate::time::millis;
 use crate::usage::Usage;
 
@@ -157,7 +158,7 @@ pub enum InterruptCause {
     /// A person or a signal ended the run.
     Stop,
     /// A limit was reached in the middle of it.
-    Guard(String),
+    Guard(StopKey),
     /// The agent could not be started.
     NotStarted,
     /// A usage limit.

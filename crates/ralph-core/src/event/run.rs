@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
 use crate::plan::{Limits, Pace, Plan, StuckPlan};
-use crate::stop::StopKind;
+use crate::stop::{StopKey, StopKind};
 use crate::time::millis;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -72,7 +72,7 @@ pub struct Guidance {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunStopped {
-    pub reason: String,
+    pub reason: StopKey,
     pub kind: StopKind,
     pub exit_code: u8,
     pub message: String,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::IterationNumber;
+use crate::stop::StopKey;
 use crate::time::{Timestamp, millis};
 
 /// A timer belongs to the moment that started it: `epoch` is the number of events there were then. One that fires after its
@@ -21,7 +22,7 @@ pub enum TimerSlot {
     IterationTimeout,
     Wait,
     /// The alarm of a guard, by its key.
-    Guard(String),
+    Guard(StopKey),
 }
 
 /// A usage limit: the loop waits. This is neither an iteration nor a failure.

@@ -2,14 +2,16 @@
 
 use super::{Asked, Guard, GuardDef, Reading};
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "consecutive_failures",
+    stop: StopDef {
+        key: "consecutive_failures",
+        kind: StopKind::Failed,
+        summary: "Stop when this many iterations in a row have failed.",
+    },
     setting: "event_loop.max_consecutive_failures",
-    summary: "Stop when this many iterations in a row have failed.",
-    kind: StopKind::Failed,
     asked: &[Asked::AfterFailure],
     build: |plan| Some(Box::new(ConsecutiveFailures { max: plan.limits.max_consecutive_failures })),
 };

@@ -3,14 +3,16 @@
 use super::{Asked, Guard, GuardDef, Reading};
 use crate::plan::{StuckAction, StuckPlan, Use};
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "loop_detected",
+    stop: StopDef {
+        key: "loop_detected",
+        kind: StopKind::Failed,
+        summary: "Stop when iterations bring nothing new, and telling the agent so did not help.",
+    },
     setting: "loop_detection.redirects",
-    summary: "Stop when iterations bring nothing new, and telling the agent so did not help.",
-    kind: StopKind::Failed,
     asked: &[Asked::WhenStuck],
     build: |plan| {
         let by_itself = [plan.stuck.similarity, plan.stuck.signature].contains(&Use::Stop);
@@ -38,7 +40,7 @@ impl Guard for LoopDetected {
     }
 
     fn is_spent(&self, state: &RunState, _now: Timestamp) -> bool {
-        ended_as(state, DEF.key)
+        ended_as(state, DEF.stop.key)
     }
 
     fn message(&self, state: &RunState) -> String {

@@ -2,14 +2,16 @@
 
 use super::{Asked, Guard, GuardDef, Reading, Unit};
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "max_cost",
+    stop: StopDef {
+        key: "max_cost",
+        kind: StopKind::Limit,
+        summary: "Stop when this many US dollars are spent, as agents report it.",
+    },
     setting: "event_loop.max_cost_usd",
-    summary: "Stop when this many US dollars are spent, as agents report it.",
-    kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration, Asked::OnUsage],
     build: |plan| plan.limits.max_cost_usd.map(|max| Box::new(MaxCost { max }) as Box<dyn Guard>),
 };

@@ -5,14 +5,16 @@ use std::time::Duration;
 use super::{Asked, Guard, GuardDef, Reading};
 use crate::plan::{Plan, Reaction};
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "max_idle",
+    stop: StopDef {
+        key: "max_idle",
+        kind: StopKind::Limit,
+        summary: "Stop before a wait that would bring the idle time past this.",
+    },
     setting: "idle.max",
-    summary: "Stop before a wait that would bring the idle time past this.",
-    kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration],
     build: |plan| Some(Box::new(MaxIdle { max: longest(plan)? })),
 };

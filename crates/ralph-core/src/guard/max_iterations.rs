@@ -2,14 +2,16 @@
 
 use super::{Asked, Guard, GuardDef, Reading};
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "max_iterations",
+    stop: StopDef {
+        key: "max_iterations",
+        kind: StopKind::Limit,
+        summary: "Stop after this many iterations.",
+    },
     setting: "event_loop.max_iterations",
-    summary: "Stop after this many iterations.",
-    kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration],
     build: |plan| plan.limits.max_iterations.map(|max| Box::new(MaxIterations { max }) as Box<dyn Guard>),
 };

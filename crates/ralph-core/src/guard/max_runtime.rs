@@ -5,14 +5,16 @@ use std::time::Duration;
 use super::{Alarm, Asked, Guard, GuardDef, Reading, Scope};
 use crate::effect::When;
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "max_runtime",
+    stop: StopDef {
+        key: "max_runtime",
+        kind: StopKind::Limit,
+        summary: "Stop after this much work, also inside an iteration.",
+    },
     setting: "event_loop.max_runtime",
-    summary: "Stop after this much work, also inside an iteration.",
-    kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration],
     build: |plan| plan.limits.max_runtime.map(|max| Box::new(MaxRuntime { max }) as Box<dyn Guard>),
 };

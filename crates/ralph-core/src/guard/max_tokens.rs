@@ -2,14 +2,16 @@
 
 use super::{Asked, Guard, GuardDef, Reading, Unit};
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "max_tokens",
+    stop: StopDef {
+        key: "max_tokens",
+        kind: StopKind::Limit,
+        summary: "Stop when this many tokens are used, of all kinds.",
+    },
     setting: "event_loop.max_tokens",
-    summary: "Stop when this many tokens are used, of all kinds.",
-    kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration, Asked::OnUsage],
     build: |plan| plan.limits.max_tokens.map(|max| Box::new(MaxTokens { max }) as Box<dyn Guard>),
 };

@@ -5,14 +5,16 @@ use std::time::Duration;
 use super::{Alarm, Asked, Guard, GuardDef, Reading, Scope};
 use crate::effect::When;
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "max_wall_time",
+    stop: StopDef {
+        key: "max_wall_time",
+        kind: StopKind::Limit,
+        summary: "Stop after this much time, waits and pauses included.",
+    },
     setting: "event_loop.max_wall_time",
-    summary: "Stop after this much time, waits and pauses included.",
-    kind: StopKind::Limit,
     asked: &[Asked::BeforeIteration],
     build: |plan| Some(Box::new(MaxWallTime { max: plan.limits.max_wall_time })),
 };

@@ -17,7 +17,7 @@ mod stop_on_error;
 use crate::effect::When;
 use crate::plan::Plan;
 use crate::state::RunState;
-use crate::stop::{StopKind, StopReason};
+use crate::stop::{StopDef, StopKey, StopReason};
 use crate::time::Timestamp;
 
 /// In the order they are asked.
@@ -36,12 +36,10 @@ pub const GUARDS: &[GuardDef] = &[
 ];
 
 pub struct GuardDef {
-    /// The reason in `run.stopped`.
-    pub key: &'static str,
+    /// The reason in `run.stopped`; its key is the guard's as well.
+    pub stop: StopDef,
     /// The setting that sets its limit.
     pub setting: &'static str,
-    pub summary: &'static str,
-    pub kind: StopKind,
     pub asked: &'static [Asked],
     pub build: fn(&Plan) -> Option<Box<dyn Guard>>,
 }
@@ -138,13 +136,13 @@ impl Guards {
             .iter()
             .filter(|(def, _)| def.asked.contains(&asked))
             .find(|(_, guard)| guard.is_spent(state, now))
-            .map(|(def, guard)| StopReason::new(def.key, def.kind, guard.message(state)))
+            .map(|(def, guard)| def.stop.because(guard.message(state)))
     }
 
     /// What the guard with this key says when its alarm went off.
-    pub fn stop_by_key(&self, key: &str, state: &RunState) -> Option<StopReason> {
-        let (def, guard) = self.0.iter().find(|(def, _)| def.key == key)?;
-        Some(StopReason::new(def.key, def.kind, guard.message(state)))
+    pub fn stop_by_key(&self, key: &StopKey, state: &RunState) -> Option<StopReason> {
+        let (def, guard) = self.0.iter().find(|(def, _)| key.is(&[def.stop]))?;
+        Some(def.stop.because(guard.message(state)))
     }
 
     pub fn alarms<'a>(
@@ -152,10 +150,10 @@ impl Guards {
         scope: Scope,
         state: &'a RunState,
         now: Timestamp,
-    ) -> impl Iterator<Item = (&'static str, When)> + 'a {
+    ) -> impl Iterator<Item = (StopKey, When)> + 'a {
         self.0.iter().filter_map(move |(def, guard)| {
             let alarm = guard.alarm(state, now)?;
-            (alarm.scope == scope).then_some((def.key, alarm.when))
+            (alarm.scope == scope).then(|| (StopKey::from(&def.stop), alarm.when))
         })
     }
 

@@ -4,14 +4,16 @@ use super::loop_detected::{ended_as, message};
 use super::{Asked, Guard, GuardDef, Reading};
 use crate::plan::Use;
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "output_similarity",
+    stop: StopDef {
+        key: "output_similarity",
+        kind: StopKind::Failed,
+        summary: "The same, where the outputs are also alike line by line; or by that alone, if asked for.",
+    },
     setting: "event_loop.similarity_threshold",
-    summary: "The same, where the outputs are also alike line by line; or by that alone, if asked for.",
-    kind: StopKind::Failed,
     asked: &[Asked::WhenStuck],
     build: |plan| {
         let looks = plan.stuck.enabled && plan.stuck.similarity != Use::Off && !plan.once;
@@ -23,7 +25,7 @@ struct OutputSimilarity;
 
 impl Guard for OutputSimilarity {
     fn reading(&self, state: &RunState, _now: Timestamp) -> Reading {
-        Reading::count(u32::from(ended_as(state, DEF.key)), 1)
+        Reading::count(u32::from(ended_as(state, DEF.stop.key)), 1)
     }
 
     fn message(&self, state: &RunState) -> String {

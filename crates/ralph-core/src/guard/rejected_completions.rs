@@ -5,14 +5,16 @@ use crate::event::GateFinished;
 use crate::hat::HatsPlan;
 use crate::plan::AgentPlan;
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "rejected_completions",
+    stop: StopDef {
+        key: "rejected_completions",
+        kind: StopKind::Failed,
+        summary: "Stop when this many claims in a row are refused for the same reason.",
+    },
     setting: "stop.max_rejected_completions",
-    summary: "Stop when this many claims in a row are refused for the same reason.",
-    kind: StopKind::Failed,
     asked: &[Asked::AfterRejection],
     build: |plan| {
         let tools_told = std::iter::once(&plan.agent).chain(&plan.fallback).any(AgentPlan::shows_work);

@@ -2,14 +2,16 @@
 
 use super::{Asked, Guard, GuardDef, Reading};
 use crate::state::RunState;
-use crate::stop::StopKind;
+use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
 pub(super) const DEF: GuardDef = GuardDef {
-    key: "stop_on_error",
+    stop: StopDef {
+        key: "stop_on_error",
+        kind: StopKind::Failed,
+        summary: "Stop after the first failed iteration.",
+    },
     setting: "event_loop.stop_on_error",
-    summary: "Stop after the first failed iteration.",
-    kind: StopKind::Failed,
     asked: &[Asked::AfterFailure],
     build: |plan| plan.limits.stop_on_error.then(|| Box::new(StopOnError) as Box<dyn Guard>),
 };

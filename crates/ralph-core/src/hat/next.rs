@@ -6,7 +6,7 @@ use super::plan::{COORDINATOR, HatPlan, HatsPlan};
 use super::routes::Routes;
 use crate::event::{HatExhausted, Missing, TopicPublished};
 use crate::ids::IterationNumber;
-use crate::stop::{StopKind, StopReason};
+use crate::stop::{self, StopReason};
 
 /// Turns of the coordinator in a row without a publish.
 const MAX_COORDINATOR_TURNS: u32 = 3;
@@ -44,7 +44,7 @@ impl Bus {
             let message = format!(
                 "nothing was published in {MAX_COORDINATOR_TURNS} turns of the coordinator: nobody knows how to go on"
             );
-            return Next::Stop(StopReason::new("no_handoff", StopKind::Failed, message));
+            return Next::Stop(stop::NO_HANDOFF.because(message));
         }
         if let Some(next) = self.silent.as_ref().and_then(|silent| self.after_silence(silent, plan)) {
             return next;
@@ -96,7 +96,7 @@ impl Bus {
             Some(hat) => exhausted(hat, &format!("`{topic}` was for it, and nothing else is pending")),
             None => {
                 let message = format!("no hat handles `{topic}`, and nothing else is pending");
-                StopReason::new("no_subscriber", StopKind::Blocked, message)
+                stop::NO_SUBSCRIBER.because(message)
             }
         })
     }
@@ -111,7 +111,7 @@ impl Bus {
             "`{hat}` was blocked {} times in a row by the same task: {}",
             streak.count, streak.subject
         );
-        Some(StopReason::new("loop_thrashing", StopKind::Failed, message))
+        Some(stop::LOOP_THRASHING.because(message))
     }
 
     fn is_stuck(&self) -> Option<StopReason> {
@@ -174,7 +174,7 @@ fn by_default(hat: &HatPlan) -> Option<Next> {
 fn exhausted(hat: &str, why: &str) -> StopReason {
     let message =
         format!("the hat `{hat}` has used up its activations, and {why}; `--reset-hat {hat}` gives it more");
-    StopReason::new("hat_exhausted", StopKind::Blocked, message)
+    stop::HAT_EXHAUSTED.because(message)
 }
 
 impl Staged {

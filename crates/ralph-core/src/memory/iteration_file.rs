@@ -13,7 +13,7 @@ pub struct IterationFile {
     pub updated_at: Timestamp,
     /// The iteration that is about to run, or ran last.
     pub iteration: IterationNumber,
-    pub stop_reason: Option<String>,
+    pub stop_reason: Option<crate::stop::StopKey>,
     pub stop_message: Option<String>,
     /// Whether the last iteration claimed that the task is complete.
     pub completion_promise_matched: bool,

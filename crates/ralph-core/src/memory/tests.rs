@@ -232,7 +232,7 @@ fn the_iteration_file_is_json() {
         started_at: Timestamp::from_millis(0),
         updated_at: Timestamp::from_millis(1500),
         iteration: IterationNumber(3),
-        stop_reason: Some("complete".to_owned()),
+        stop_reason: crate::stop::StopKey::by_name("complete"),
         stop_message: Some("a \"quoted\"\nline".to_owned()),
         completion_promise_matched: true,
         errors: vec!["</ralph>".to_owned()],

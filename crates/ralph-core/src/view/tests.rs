@@ -148,7 +148,7 @@ fn a_wait_is_seen_until_it_ends() {
 #[test]
 fn the_nearest_guard_is_the_one_most_used_up() {
     let mut run = Run::start();
-    let nearest = |run: &Run| run.view.nearest(run.now).map(|near| near.def.key);
+    let nearest = |run: &Run| run.view.nearest(run.now).map(|near| near.def.stop.key);
     // Nothing is used: the first one asked.
     assert_eq!(nearest(&run), Some("max_iterations"));
     run.exits(1);

@@ -144,7 +144,7 @@ impl Sim {
             self.take(step);
         }
         let stopped = self.engine.state().stopped.as_ref();
-        self.night.reason = stopped.map(|stopped| stopped.reason.clone()).unwrap_or_default();
+        self.night.reason = stopped.map(|stopped| stopped.reason.to_string()).unwrap_or_default();
         self.night.settings = settings;
         assert!(self.now.since(self.start) <= Duration::from_secs(self.header.hours * 3600 + 3));
         self.night

@@ -380,7 +380,7 @@ fn killed_by(why: &KillCause) -> &str {
         KillCause::Timeout => "timeout",
         KillCause::Silence => "silence",
         KillCause::Hung => "hung",
-        KillCause::Guard(key) => key,
+        KillCause::Guard(key) => key.as_str(),
         KillCause::Stop => "stop",
         KillCause::Escalated => "escalated",
     }
@@ -400,7 +400,7 @@ fn interrupted_by(why: &InterruptCause) -> &str {
     match why {
         InterruptCause::Crash => "crash",
         InterruptCause::Stop => "stop",
-        InterruptCause::Guard(key) => key,
+        InterruptCause::Guard(key) => key.as_str(),
         InterruptCause::NotStarted => "not_started",
         InterruptCause::Limit => "limit",
         InterruptCause::Outage => "outage",

@@ -45,7 +45,7 @@ fn smoke_runner_replays_every_fixture() {
 #[test]
 fn smoke_runner_has_a_fixture_for_every_reason() {
     let mut reasons: Vec<String> =
-        ralph_core::guard::GUARDS.iter().map(|guard| guard.key.to_owned()).collect();
+        ralph_core::guard::GUARDS.iter().map(|guard| guard.stop.key.to_owned()).collect();
     let others = ["complete", "blocked", "once", "interrupted", "agent_missing", "error", "journal_error"];
     reasons.extend(others.map(str::to_owned));
     reasons.push("usage_limit".to_owned());
@@ -384,8 +384,8 @@ impl Runner {
             return Err("the last event is not run.stopped".into());
         };
         let RunStopped { reason, kind, exit_code, iterations, cost_usd, .. } = s;
-        let found = (reason, *kind, *exit_code, *iterations, *cost_usd);
-        let wanted = (&stops.reason, stops.kind, stops.exit_code, stops.iterations, stops.cost_usd);
+        let found = (reason.as_str(), *kind, *exit_code, *iterations, *cost_usd);
+        let wanted = (stops.reason.as_str(), stops.kind, stops.exit_code, stops.iterations, stops.cost_usd);
         if found != wanted {
             return Err(format!("stopped with {found:?}, expected {wanted:?}"));
         }

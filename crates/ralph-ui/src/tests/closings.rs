@@ -5,7 +5,7 @@ use crate::{Style, Verbosity};
 use ralph_core::event::{Exit, StopHow, TimerSlot};
 use ralph_core::input::Report;
 use ralph_core::plan::{Limits, Plan, Proof};
-use ralph_core::stop::Interrupt;
+use ralph_core::stop::{Interrupt, StopKey};
 use ralph_core::view::View;
 use unicode_width::UnicodeWidthStr;
 
@@ -87,7 +87,7 @@ fn out_of_iterations_with_a_claim_that_was_refused() {
 #[test]
 fn out_of_time_in_the_middle_of_an_iteration() {
     let mut script = Script::start(plan());
-    script.pass(4 * 3600).fire(TimerSlot::Guard("max_runtime".to_owned()));
+    script.pass(4 * 3600).fire(TimerSlot::Guard(StopKey::by_name("max_runtime").expect("a guard")));
     script.ends(1, |exited| exited.exit = Exit::Signal(15));
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
@@ -106,7 +106,10 @@ fn out_of_time_in_the_middle_of_an_iteration() {
 #[test]
 fn out_of_wall_time() {
     let mut script = Script::start(plan());
-    script.pass(7 * 86_400).fire(TimerSlot::Guard("max_wall_time".to_owned())).ends(1, |_| {});
+    script
+        .pass(7 * 86_400)
+        .fire(TimerSlot::Guard(StopKey::by_name("max_wall_time").expect("a guard")))
+        .ends(1, |_| {});
     let text = closing(&script);
     assert!(text.contains("ralph resume 0119a4c2 --set event_loop.max_wall_time=14d"), "{text}");
 }

@@ -7,6 +7,7 @@ use ralph_core::event::{Exit, TimerSlot};
 use ralph_core::ids::RunId;
 use ralph_core::input::Command;
 use ralph_core::plan::{IdlePlan, Limits, Plan, Reaction};
+use ralph_core::stop::StopKey;
 use unicode_width::UnicodeWidthStr;
 
 fn explained(script: &Script, alive: bool) -> String {
@@ -48,7 +49,7 @@ fn explain_a_stop_by_a_guard() {
 #[test]
 fn explain_a_kill_at_the_deadline_by_what_ordered_it() {
     let mut script = Script::start(plan());
-    script.pass(4 * 3600).fire(TimerSlot::Guard("max_runtime".to_owned()));
+    script.pass(4 * 3600).fire(TimerSlot::Guard(StopKey::by_name("max_runtime").expect("a guard")));
     script.ends(1, |exited| exited.exit = Exit::Signal(15));
     insta::assert_snapshot!(explained(&script, false), @r#"
     run 0119a4c2 stopped: max_runtime (limit, exit code 3)

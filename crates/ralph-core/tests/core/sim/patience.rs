@@ -91,7 +91,9 @@ impl Patience {
         match (&exited.exit, killed) {
             (Exit::Missing { .. }, _) => return stop(InterruptCause::NotStarted, "agent_missing"),
             (Exit::NotStarted { .. }, _) => return stop(InterruptCause::NotStarted, "error"),
-            (_, Some(KillCause::Guard(key))) => return stop(InterruptCause::Guard(key.clone()), key),
+            (_, Some(KillCause::Guard(key))) => {
+                return stop(InterruptCause::Guard(key.clone()), key.as_str());
+            }
             (_, Some(KillCause::Stop | KillCause::Escalated)) => {
                 return Cure::Stop(InterruptCause::Stop, None);
             }

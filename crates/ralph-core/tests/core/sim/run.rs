@@ -441,7 +441,7 @@ impl<'a> Sim<'a> {
         hats.map_or(Ok(()), |hats| hats.ends_well())?;
         let stopped = self.model.and_then(|model| model.stopped);
         let Some(stopped) = stopped else { return Err("the stop is not on disk".into()) };
-        *self.totals.stops.entry(stopped.reason).or_default() += 1;
+        *self.totals.stops.entry(stopped.reason.to_string()).or_default() += 1;
         Ok(())
     }
 }

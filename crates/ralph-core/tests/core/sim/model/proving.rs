@@ -31,7 +31,7 @@ impl Model {
         match &self.proof.checking {
             Some(gates) if gates.killed.is_none() => self.must_follow = Some("gates.killed"),
             Some(_) => {}
-            None if self.running.is_none() => self.must_stop = Some(key.clone()),
+            None if self.running.is_none() => self.must_stop = Some(key.to_string()),
             None => {}
         }
     }
@@ -55,7 +55,7 @@ impl Model {
         let killed = self.proof.checking.as_ref().and_then(|gates| gates.killed.clone());
         self.runtime += self.proof.input(event, self.last.as_ref())?;
         if let Some(KillCause::Guard(key)) = killed {
-            self.must_stop = Some(key);
+            self.must_stop = Some(key.to_string());
         }
         Ok(())
     }

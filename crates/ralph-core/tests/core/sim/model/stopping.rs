@@ -72,7 +72,7 @@ impl Model {
 
     pub(super) fn run_stopped(&mut self, at: Timestamp, s: &RunStopped) -> Check {
         let reason = self.reason(at).or_else(|| self.nobody_left());
-        ensure!(reason.as_ref() == Some(&s.reason), "stops for {} instead of {reason:?}", s.reason);
+        ensure!(reason.as_deref() == Some(s.reason.as_str()), "stops for {} instead of {reason:?}", s.reason);
         ensure!(self.running.is_none(), "stops with an iteration open");
         ensure!(self.proof.checking.is_none(), "stops while gates are at work");
         self.nothing_forgotten()?;
