@@ -314,24 +314,24 @@ fn totals(run: Observation<'_>, now: Timestamp) -> Totals {
 fn readings(run: Observation<'_>, now: Timestamp) -> Vec<LimitReading> {
     let reason = run.stopped().map(|stopped| stopped.reason.as_str());
     let one = |(def, reading): (&'static GuardDef, Reading)| LimitReading {
-        key: Cow::Borrowed(def.key),
+        key: Cow::Borrowed(def.stop.key),
         setting: Cow::Borrowed(def.setting),
-        summary: Cow::Borrowed(def.summary),
-        kind: def.kind,
+        summary: Cow::Borrowed(def.stop.summary),
+        kind: def.stop.kind,
         used: reading.used,
         limit: reading.limit,
         unit: reading.unit.into(),
         fraction: reading.fraction(),
         spent: reading.is_spent(),
-        ended_the_run: reason == Some(def.key),
+        ended_the_run: reason == Some(def.stop.key),
         counts_alarms: def.asked == [Asked::WhenStuck],
     };
     run.readings(now).into_iter().map(one).collect()
 }
 
 fn off(on: &[LimitReading]) -> Vec<Cow<'static, str>> {
-    let off = GUARDS.iter().filter(|def| !on.iter().any(|limit| limit.key == def.key));
-    off.map(|def| Cow::Borrowed(def.key)).collect()
+    let off = GUARDS.iter().filter(|def| !on.iter().any(|limit| limit.key == def.stop.key));
+    off.map(|def| Cow::Borrowed(def.stop.key)).collect()
 }
 
 fn hat(hat: HatSeen<'_>) -> HatNow {

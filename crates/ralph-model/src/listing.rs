@@ -75,7 +75,7 @@ impl RunListing {
     /// The record of a stop says it all.
     pub fn stop(&mut self, stopped: &RunStopped) {
         self.state = RunWord::Stopped;
-        (self.reason, self.kind) = (Some(stopped.reason.clone()), Some(stopped.kind));
+        (self.reason, self.kind) = (Some(stopped.reason.to_string()), Some(stopped.kind));
         (self.iterations, self.failures) = (stopped.iterations, stopped.failures);
         self.cost_usd = stopped.cost_usd;
     }

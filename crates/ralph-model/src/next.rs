@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use ralph_core::event::{DelayReason, RunStopped};
-use ralph_core::stop::StopKind;
+use ralph_core::guard::MAX_IDLE;
+use ralph_core::stop::{self, StopDef, StopKind};
 
 use crate::snapshot::{LimitReading, LimitUnit, Need, NeedsPerson, NextStep, PhaseNow, RunSnapshot, RunWord};
 use crate::text::clean;
 
-/// The run has waited for work long enough.
-const IDLE: &str = "max_idle";
 /// What was wrong with the hats is only mended by a new run: a resume has them as they were.
-const WRONG_HATS: [&str; 2] = ["no_subscriber", "no_handoff"];
+const WRONG_HATS: [StopDef; 2] = [stop::NO_SUBSCRIBER, stop::NO_HANDOFF];
 
 impl RunSnapshot {
     /// The commands for the run as it is, the likeliest first.
@@ -39,28 +38,30 @@ impl RunSnapshot {
     fn steps_after(&self, stopped: &RunStopped, run: &str) -> Vec<NextStep> {
         let resume = |why: &'static str| NextStep::new(format!("ralph resume {run}"), why);
         let explain = NextStep::new(format!("ralph explain {run}"), "why it stopped");
-        if WRONG_HATS.contains(&stopped.reason.as_str()) {
+        if stopped.reason.is(&WRONG_HATS) {
             let anew = NextStep::new("ralph run …", "anew, with the hats mended");
             return vec![anew, resume("let the coordinator go on"), explain];
         }
         match stopped.kind {
             StopKind::Done => vec![NextStep::new(format!("ralph replay {run}"), "see the run again")],
-            StopKind::Limit if stopped.reason == IDLE => vec![resume("look again"), explain],
+            StopKind::Limit if stopped.reason.is(&[MAX_IDLE]) => vec![resume("look again"), explain],
             StopKind::Limit => {
-                let raise = self.limit(&stopped.reason).and_then(raised).unwrap_or_default();
+                let raise = self.limit(stopped.reason.as_str()).and_then(raised).unwrap_or_default();
                 vec![NextStep::new(format!("ralph resume {run}{raise}"), "go on, limit raised"), explain]
             }
             StopKind::Blocked => {
                 let reset = self.reset_flags();
                 let go_on = |why: &'static str| NextStep::new(format!("ralph resume {run}{reset}"), why);
-                match stopped.reason == "blocked" {
+                match stopped.reason.is(&[stop::BLOCKED]) {
                     true => vec![answer(run), go_on("then go on")],
                     false if reset.is_empty() => vec![go_on("go on once that is fixed"), explain],
                     false => vec![go_on("go on"), explain],
                 }
             }
             StopKind::Failed if self.stuck.ended_the_run && self.stuck.last.is_some() => self.options(),
-            StopKind::Failed if stopped.reason == "journal_error" => vec![resume("go on once there is room")],
+            StopKind::Failed if stopped.reason.is(&[stop::JOURNAL_ERROR]) => {
+                vec![resume("go on once there is room")]
+            }
             StopKind::Failed => vec![explain, resume("try again")],
             StopKind::Interrupted => vec![resume("go on")],
         }

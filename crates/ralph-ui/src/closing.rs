@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use ralph_core::event::RunStopped;
+use ralph_core::guard::MAX_IDLE;
 use ralph_core::guard::Unit;
 use ralph_core::stop::{self, StopKind};
 use ralph_core::time::Timestamp;
@@ -19,9 +20,6 @@ use crate::waits;
 const LABEL: usize = 10;
 /// A long reason is cut here; `ralph explain` has it whole.
 const MESSAGE_LINES: usize = 8;
-
-/// The run has waited for work long enough.
-const IDLE: &str = "max_idle";
 
 /// A command to type, and what for.
 pub(crate) struct Next {
@@ -66,13 +64,13 @@ fn reason(stopped: &RunStopped, paint: Paint) -> Vec<String> {
         StopKind::Done if stopped.reason.is(&[stop::COMPLETE]) => "complete",
         StopKind::Done => "done",
         StopKind::Failed => "failed",
-        StopKind::Limit if stopped.reason.as_str() == IDLE => "Stopped (idle)",
+        StopKind::Limit if stopped.reason.is(&[MAX_IDLE]) => "Stopped (idle)",
         StopKind::Limit => "limit reached",
         StopKind::Blocked => "blocked",
         StopKind::Interrupted => "interrupted",
     };
     let key = match stopped.kind {
-        StopKind::Limit if stopped.reason.as_str() == IDLE => String::new(),
+        StopKind::Limit if stopped.reason.is(&[MAX_IDLE]) => String::new(),
         // "failed" says all that "error" does.
         StopKind::Failed if stopped.reason.is(&[stop::ERROR]) => String::new(),
         StopKind::Failed | StopKind::Limit | StopKind::Blocked if stopped.reason.as_str() != head => {
@@ -194,7 +192,7 @@ pub(crate) fn next(view: &View, stopped: &RunStopped) -> Vec<Next> {
         StopKind::Done => {
             vec![Next::new(format!("ralph replay {run}"), "see the run again")]
         }
-        StopKind::Limit if stopped.reason.as_str() == IDLE => vec![resume("look again"), explain],
+        StopKind::Limit if stopped.reason.is(&[MAX_IDLE]) => vec![resume("look again"), explain],
         StopKind::Limit => {
             let now = view.counts_until(Timestamp::default(), false);
             let spent = view.readings(now).into_iter().find(|guard| stopped.reason.is(&[guard.def.stop]));

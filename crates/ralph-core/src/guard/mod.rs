@@ -35,6 +35,9 @@ pub const GUARDS: &[GuardDef] = &[
     consecutive_failures::DEF,
 ];
 
+/// The stop that is no failure and no limit in the ordinary sense: the agent had nothing to do for long enough.
+pub const MAX_IDLE: StopDef = max_idle::DEF.stop;
+
 pub struct GuardDef {
     /// The reason in `run.stopped`; its key is the guard's as well.
     pub stop: StopDef,
