@@ -1,10 +1,8 @@
 //! What comes into the engine: a person or the API asks (Command), the shell saw something (Report).
 
-use crate::event::{
-    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, CommandFinished, GateFinished,
-    GateStarted, GatesFinished, Guidance, HatReset, RunResumed, StopRequest, TimerId, ToolCalled,
-    ToolFinished, TopicEmitted, UsageUpdated, WakeTriggered,
-};
+use crate::event::{Guidance, HatReset, RunResumed, StopRequest};
+
+pub use crate::event::Report;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
@@ -27,26 +25,6 @@ pub enum Command {
     ReviewLoop,
     /// End a wait that is not for a usage limit.
     SkipWait,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Report {
-    CommandFinished(CommandFinished),
-    AgentSpawned(AgentSpawned),
-    AgentSaid(AgentText),
-    ToolCalled(ToolCalled),
-    ToolFinished(ToolFinished),
-    AgentRetried(AgentRetrying),
-    UsageUpdated(UsageUpdated),
-    AgentFellSilent(AgentSilent),
-    AgentExited(Box<AgentExited>),
-    TopicEmitted(TopicEmitted),
-    GateStarted(GateStarted),
-    GateFinished(GateFinished),
-    GatesFinished(GatesFinished),
-    WakeTriggered(WakeTriggered),
-    TimerFired(TimerId),
-    JournalFailed { message: String },
 }
 
 impl From<Command> for Input {

@@ -229,7 +229,7 @@ impl RunState {
             | Event::GatesKilled(_)
             | Event::CompletionAccepted(_)
             | Event::CompletionRejected(_)
-            | Event::JournalFailed { .. } => self.apply_proof(event, at),
+            | Event::JournalFailed(_) => self.apply_proof(event, at),
             Event::LoopSuspected(suspected) => self.stuck.suspected(suspected),
             Event::LoopDetected(detected) => self.apply_loop(detected),
             Event::DelayStarted(delay) => self.apply_delay(delay, at),
@@ -293,7 +293,7 @@ impl RunState {
                 self.memory.settle(rejected.iteration, Claim::Rejected { why: rejected.why.clone() });
                 self.proof.apply_rejected(rejected);
             }
-            Event::JournalFailed { .. } => self.end_gates(at),
+            Event::JournalFailed(_) => self.end_gates(at),
             _ => {}
         }
     }

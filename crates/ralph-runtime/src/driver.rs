@@ -1,5 +1,6 @@
 //! The only loop: take what has come in, let the engine decide, put it on disk, show it, start the work.
 
+use ralph_core::event::JournalFailed;
 use std::sync::mpsc::{Receiver, Sender};
 
 use ralph_core::effect::Step;
@@ -109,7 +110,7 @@ impl Driver<'_> {
             return Err(error);
         }
         let now = clock::now();
-        let step = self.engine.handle(now, Report::JournalFailed { message }.into());
+        let step = self.engine.handle(now, Report::JournalFailed(JournalFailed { message }).into());
         let mut last = Batch::default();
         last.add(now, Step { effects: Vec::new(), ..step }, None);
         match self.carry_out(last) {

@@ -1,5 +1,6 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
+use ralph_core::event::JournalFailed;
 use ralph_core::event::{DelayStarted, Event, GateFinished};
 use ralph_core::guard::Asked;
 use ralph_core::plan::Plan;
@@ -117,7 +118,7 @@ impl Story {
             Event::TopicRejected(_) | Event::HatExhausted(_) | Event::HatReset(_) => {
                 notice(&crate::topics::notice(&record.event))
             }
-            Event::JournalFailed { message } => {
+            Event::JournalFailed(JournalFailed { message }) => {
                 let text = words::foreign(message);
                 vec![paint.paint(Tone::Bad, &text)]
             }

@@ -3,6 +3,7 @@
 pub(crate) mod gates;
 pub(crate) mod stuck;
 
+use ralph_core::event::JournalFailed;
 use std::time::Duration;
 
 use ralph_core::event::{
@@ -255,7 +256,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         | Event::TopicPublished(_)
         | Event::HatActivated(_)
         | Event::HatExhausted(_) => topics::details(event),
-        Event::JournalFailed { message } => foreign(message),
+        Event::JournalFailed(JournalFailed { message }) => foreign(message),
         Event::IterationStarted(e) => match e.attempt {
             0 | 1 => e.hat.as_deref().map(clean).unwrap_or_default(),
             n => format!("attempt {n}"),

@@ -6,22 +6,22 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "finished_not_synced",
         file: "crates/ralph-core/src/event/vocabulary.rs",
-        find: "IterationFinished(IterationFinished): decision, synced",
-        replace: "IterationFinished(IterationFinished): decision, buffered",
+        find: "IterationFinished(IterationFinished): synced",
+        replace: "IterationFinished(IterationFinished): buffered",
         why: "A finished iteration that is not synced is lost in a crash and run again.",
     },
     Mutant {
         name: "started_not_synced",
         file: "crates/ralph-core/src/event/vocabulary.rs",
-        find: "IterationStarted(IterationStarted): decision, synced",
-        replace: "IterationStarted(IterationStarted): decision, buffered",
+        find: "IterationStarted(IterationStarted): synced",
+        replace: "IterationStarted(IterationStarted): buffered",
         why: "An agent is started before the record of its start is on disk.",
     },
     Mutant {
         name: "guidance_not_synced",
         file: "crates/ralph-core/src/event/vocabulary.rs",
-        find: "Command::AddGuidance(e.clone())), synced",
-        replace: "Command::AddGuidance(e.clone())), buffered",
+        find: "Command::AddGuidance(e.clone()), synced",
+        replace: "Command::AddGuidance(e.clone()), buffered",
         why: "Guidance that was accepted is lost in a crash.",
     },
     Mutant {
@@ -258,8 +258,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "late_round_believed",
         file: "crates/ralph-core/src/engine/mod.rs",
-        find: "c.iteration.0 == iteration && c.round == round",
-        replace: "c.iteration.0 == iteration",
+        find: "checking.iteration == iteration && checking.round == round",
+        replace: "checking.iteration == iteration && round > 0",
         why: "What an earlier round of gates said counts for this one.",
     },
     Mutant {
@@ -307,8 +307,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_disk_forgets_the_gates",
         file: "crates/ralph-core/src/state.rs",
-        find: "Event::JournalFailed { .. } => self.end_gates(at),",
-        replace: "Event::JournalFailed { .. } => {}",
+        find: "Event::JournalFailed(_) => self.end_gates(at),",
+        replace: "Event::JournalFailed(_) => {}",
         why: "The time of gates that a full disk ended is not counted.",
     },
     Mutant {
@@ -328,8 +328,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "gates_not_synced",
         file: "crates/ralph-core/src/event/vocabulary.rs",
-        find: "GatesStarted(GatesStarted): decision, synced",
-        replace: "GatesStarted(GatesStarted): decision, buffered",
+        find: "GatesStarted(GatesStarted): synced",
+        replace: "GatesStarted(GatesStarted): buffered",
         why: "Gates are started before the record of their start is on disk.",
     },
     Mutant {

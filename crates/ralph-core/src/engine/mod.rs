@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use crate::effect::{Effect, Step, When};
 use crate::event::{
-    AgentKilled, Event, KillCause, RunStarted, RunStopped, StopHow, StopRequest, TimerId, TimerSlot,
+    About, AgentKilled, Event, JournalFailed, KillCause, RunStarted, RunStopped, StopHow, StopRequest,
+    TimerId, TimerSlot,
 };
 use crate::guard::{Asked, Guards, Scope};
 use crate::hat::Routes;
@@ -150,76 +151,58 @@ impl Turn<'_> {
     }
 
     fn report(&mut self, report: Report) {
+        if !self.is_current(report.about()) {
+            return;
+        }
         match report {
-            Report::CommandFinished(e) if self.is_current(e.iteration.0, e.attempt) => {
-                self.emit(Event::CommandFinished(e));
-            }
-            Report::AgentSpawned(e) if self.is_current(e.iteration.0, e.attempt) => {
-                self.emit(Event::AgentSpawned(e));
+            Report::AgentSpawned(_) => {
+                self.emit(report.into());
                 // Commands have their own time, before the agent's begins.
                 if !self.state().plan.commands.is_empty() {
                     self.start_iteration_timeout();
                 }
             }
-            Report::AgentSaid(e) if self.is_current(e.iteration.0, e.attempt) => {
-                self.emit(Event::AgentText(e))
-            }
-            Report::ToolCalled(e) if self.is_current(e.iteration.0, e.attempt) => {
-                self.emit(Event::ToolCalled(e))
-            }
-            Report::ToolFinished(e) if self.is_current(e.iteration.0, e.attempt) => {
-                self.emit(Event::ToolFinished(e));
-            }
-            Report::AgentRetried(e) if self.is_current(e.iteration.0, e.attempt) => {
-                self.emit(Event::AgentRetrying(e));
-            }
-            Report::UsageUpdated(mut e) if self.is_current(e.iteration.0, e.attempt) => {
-                e.cost_usd = iteration::money(e.cost_usd);
-                self.emit(Event::UsageUpdated(e));
+            Report::UsageUpdated(mut update) => {
+                update.cost_usd = iteration::money(update.cost_usd);
+                self.emit(Event::UsageUpdated(update));
                 if let Some(reason) = self.first_spent(Asked::OnUsage) {
                     self.kill(KillCause::Guard(reason.key), GRACE);
                 }
             }
-            Report::AgentFellSilent(e) if self.is_current(e.iteration.0, e.attempt) => {
-                let cause = if e.ended { KillCause::Hung } else { KillCause::Silence };
-                self.emit(Event::AgentSilent(e));
+            Report::AgentSilent(silent) => {
+                let cause = if silent.ended { KillCause::Hung } else { KillCause::Silence };
+                self.emit(Event::AgentSilent(silent));
                 self.kill(cause, GRACE);
             }
-            Report::AgentExited(e) if self.is_current(e.iteration.0, e.attempt) => self.agent_exited(*e),
-            Report::TopicEmitted(e) if self.is_current(e.iteration.0, e.attempt) => self.topic_emitted(e),
-            Report::GateStarted(e) if self.is_checking(e.iteration.0, e.round) => {
-                self.emit(Event::GateStarted(e));
-            }
-            Report::GateFinished(e) if self.is_checking(e.iteration.0, e.round) => {
-                self.emit(Event::GateFinished(e));
-            }
-            Report::GatesFinished(e) if self.is_checking(e.iteration.0, e.round) => self.gates_finished(e),
-            Report::WakeTriggered(e) => self.woken(e),
+            Report::AgentExited(exited) => self.agent_exited(*exited),
+            Report::TopicEmitted(emitted) => self.topic_emitted(emitted),
+            Report::GatesFinished(finished) => self.gates_finished(finished),
+            Report::WakeTriggered(woken) => self.woken(woken),
             Report::TimerFired(timer) => self.timer_fired(timer),
-            Report::JournalFailed { message } => self.journal_failed(message),
-            // About an attempt that is over: it changes nothing.
+            Report::JournalFailed(failed) => self.journal_failed(failed.message),
+            // Facts to remember: nothing is decided about them.
             Report::CommandFinished(_)
-            | Report::AgentSpawned(_)
-            | Report::AgentSaid(_)
+            | Report::AgentText(_)
             | Report::ToolCalled(_)
             | Report::ToolFinished(_)
-            | Report::AgentRetried(_)
-            | Report::UsageUpdated(_)
-            | Report::AgentFellSilent(_)
-            | Report::AgentExited(_)
-            | Report::TopicEmitted(_)
+            | Report::AgentRetrying(_)
             | Report::GateStarted(_)
-            | Report::GateFinished(_)
-            | Report::GatesFinished(_) => {}
+            | Report::GateFinished(_) => self.emit(report.into()),
         }
     }
 
-    fn is_current(&self, iteration: u32, attempt: u32) -> bool {
-        self.state().running().is_some_and(|r| r.iteration.0 == iteration && r.attempt == attempt)
-    }
-
-    fn is_checking(&self, iteration: u32, round: u32) -> bool {
-        matches!(&self.state().phase, Phase::Checking(c) if c.iteration.0 == iteration && c.round == round)
+    /// Whether the work that a report is about still goes on. A report of an attempt or a round that is over changes nothing.
+    fn is_current(&self, about: About) -> bool {
+        match (about, &self.state().phase) {
+            (About::Run, _) => true,
+            (About::Attempt { iteration, attempt }, Phase::Running(running)) => {
+                running.iteration == iteration && running.attempt == attempt
+            }
+            (About::Round { iteration, round }, Phase::Checking(checking)) => {
+                checking.iteration == iteration && checking.round == round
+            }
+            (About::Attempt { .. } | About::Round { .. }, _) => false,
+        }
     }
 
     fn first_spent(&self, asked: Asked) -> Option<StopReason> {
@@ -330,7 +313,7 @@ impl Turn<'_> {
         if self.state().phase == Phase::Stopped {
             return;
         }
-        self.emit(Event::JournalFailed { message: message.clone() });
+        self.emit(Event::JournalFailed(JournalFailed { message: message.clone() }));
         self.interrupt_running(crate::event::InterruptCause::Stop);
         self.stop(stop::JOURNAL_ERROR.because(message));
     }

@@ -252,7 +252,7 @@ fn a_resume_that_is_cut_short_does_not_count_the_time_between() {
     let mut run = Run::new(plan());
     let (iteration, attempt) = (IterationNumber(1), 1);
     let text = AgentText { iteration, attempt, text: "x".into(), truncated: false };
-    run.later(7).send(Report::AgentSaid(text));
+    run.later(7).send(Report::AgentText(text));
     let kept = run.journal.len();
     run.later(3600).crash_and_resume();
     run.crash(kept + 1);
@@ -421,7 +421,7 @@ fn a_timer_that_fires_twice_kills_once() {
     assert_eq!(run.last.effects, [Effect::KillAgent { grace: GRACE }]);
     assert_eq!(run.send(Report::TimerFired(timeout)), NOTHING);
     let (iteration, attempt, quiet) = (IterationNumber(1), 1, secs(9));
-    run.send(Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: false }));
+    run.send(Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended: false }));
     assert!(run.last.effects.is_empty(), "it is being killed already");
 }
 
@@ -434,7 +434,7 @@ fn reports_about_an_attempt_that_is_over_change_nothing() {
     assert_eq!(run.spawned(), Some((1, 2, vec![])));
     assert_eq!(run.send(Report::AgentExited(Box::new(old_exit))), NOTHING);
     assert_eq!(run.send(old_usage), NOTHING);
-    assert_eq!(run.send(Report::AgentSaid(text)), NOTHING);
+    assert_eq!(run.send(Report::AgentText(text)), NOTHING);
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn a_second_kill_escalates() {
 
 #[test]
 fn a_failed_journal_stops_every_phase_and_only_once() {
-    let fail = || Report::JournalFailed { message: "no space left".into() };
+    let fail = || Report::JournalFailed(JournalFailed { message: "no space left".into() });
     let mut running = Run::new(plan());
     assert_eq!(running.later(3).send(fail()), ["journal.failed", "iteration.interrupted", "run.stopped"]);
     assert_eq!(running.interruption().duration, secs(3));

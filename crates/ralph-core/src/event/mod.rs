@@ -20,7 +20,7 @@ pub use iteration::*;
 pub use run::*;
 pub use stuck::*;
 pub use topic::*;
-pub use vocabulary::Event;
+pub use vocabulary::{About, Event, Report};
 pub use wait::*;
 
 /// The version of the journal's format. Fields and types are only ever added; a breaking change raises it.

@@ -85,3 +85,9 @@ pub struct RunStopped {
     #[schemars(with = "u64")]
     pub duration: Duration,
 }
+
+/// The journal can no longer be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct JournalFailed {
+    pub message: String,
+}

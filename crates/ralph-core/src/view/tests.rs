@@ -53,7 +53,7 @@ impl Run {
     fn says(&mut self, text: &str) {
         let (iteration, attempt) = self.view.current().unwrap();
         let text = text.to_owned();
-        self.input(Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false }));
+        self.input(Report::AgentText(AgentText { iteration, attempt, text, truncated: false }));
     }
 
     fn exits(&mut self, code: i32) {

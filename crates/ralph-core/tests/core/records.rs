@@ -42,7 +42,7 @@ fn journal() -> Vec<Record> {
         };
         let mut inputs: Vec<Input> = vec![
             Command::AddGuidance(Guidance { text: text.clone() }).into(),
-            Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false }).into(),
+            Report::AgentText(AgentText { iteration, attempt, text, truncated: false }).into(),
             Report::AgentExited(Box::new(exited)).into(),
         ];
         let epoch = engine.state().events;

@@ -1,5 +1,6 @@
 //! The format of the fixtures: what a line may say, and how decisions are written.
 
+use ralph_core::event::JournalFailed;
 use std::time::Duration;
 
 use ralph_core::duration;
@@ -304,7 +305,7 @@ pub fn person(what: &str) -> Result<Input, String> {
         "unpause" => Command::UnpauseRun { now: false }.into(),
         "skip" => Command::SkipWait.into(),
         "work" => Report::WakeTriggered(WakeTriggered { epoch: 0, by: WakeCause::Command }).into(),
-        "disk full" => Report::JournalFailed { message: "no space left".into() }.into(),
+        "disk full" => Report::JournalFailed(JournalFailed { message: "no space left".into() }).into(),
         text => match text.split_once(' ') {
             Some(("say", text)) => Command::AddGuidance(Guidance { text: text.into() }).into(),
             Some(("reset", hat)) => Command::ResetHat(HatReset { hat: hat.into() }).into(),

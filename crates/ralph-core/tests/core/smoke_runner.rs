@@ -262,7 +262,7 @@ impl Runner {
         let ended = script.ended_ms.map(Duration::from_millis);
         if let Some(quiet) = ended.or(silent) {
             let ended = ended.is_some();
-            let report = Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended });
+            let report = Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended });
             self.push(born.plus(quiet), report);
         }
         if !script.hangs && ended.is_none() {
@@ -281,7 +281,7 @@ impl Runner {
         }
         for text in &script.says {
             let text = text.clone();
-            self.push(born, Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false }));
+            self.push(born, Report::AgentText(AgentText { iteration, attempt, text, truncated: false }));
         }
         let costs = script.costs.iter().map(|(millis, cost)| (*millis, 1, Some(*cost)));
         let tokens = script.tokens.iter().map(|(millis, tokens)| (*millis, *tokens, None));

@@ -122,7 +122,7 @@ impl Attempt {
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
         let told = match what {
             Heard::Said { text, truncated } => {
-                Report::AgentSaid(AgentText { iteration, attempt, text, truncated })
+                Report::AgentText(AgentText { iteration, attempt, text, truncated })
             }
             Heard::ToolCalled { id, kind, name, command, path } => {
                 let kind = kind.to_owned();
@@ -132,7 +132,7 @@ impl Attempt {
                 Report::ToolFinished(ToolFinished { iteration, attempt, id, ok, command, exit_code, output })
             }
             Heard::Retrying { tried, of, reason } => {
-                Report::AgentRetried(AgentRetrying { iteration, attempt, tried, of, reason })
+                Report::AgentRetrying(AgentRetrying { iteration, attempt, tried, of, reason })
             }
             Heard::Used { usage, cost_usd } => {
                 Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd })
@@ -143,6 +143,6 @@ impl Attempt {
 
     fn fell_silent(&self, quiet: Duration, ended: bool) {
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        report(&self.shared.inbox, Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended }));
+        report(&self.shared.inbox, Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended }));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::script::*;
 use crate::{Style, Verbosity};
+use ralph_core::event::JournalFailed;
 use ralph_core::event::{Exit, StopHow, TimerSlot};
 use ralph_core::input::Report;
 use ralph_core::plan::{Limits, Plan, Proof};
@@ -202,7 +203,7 @@ fn the_agent_is_missing() {
 fn the_journal_fails() {
     let mut script = Script::start(plan());
     let message = "cannot write the journal: No space left on device (os error 28)".to_owned();
-    script.works(5, 1, 0.1).pass(2).input(Report::JournalFailed { message });
+    script.works(5, 1, 0.1).pass(2).input(Report::JournalFailed(JournalFailed { message }));
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'

@@ -80,7 +80,7 @@ impl Script {
     pub fn says(&mut self, text: &str) -> &mut Script {
         let (iteration, attempt) = self.current();
         let text = text.to_owned();
-        self.input(Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false }))
+        self.input(Report::AgentText(AgentText { iteration, attempt, text, truncated: false }))
     }
 
     pub fn spends(&mut self, cost: f64) -> &mut Script {

@@ -399,7 +399,7 @@ fn tools_and_retries_of_an_attempt_that_is_over_are_not_recorded() {
     let tool =
         Report::ToolCalled(ToolCalled { iteration, attempt, id, kind, name, command: None, path: None });
     let reason = "overloaded".to_owned();
-    let retry = Report::AgentRetried(AgentRetrying { iteration, attempt, tried: Some(1), of: None, reason });
+    let retry = Report::AgentRetrying(AgentRetrying { iteration, attempt, tried: Some(1), of: None, reason });
     assert_eq!(run.send(tool.clone()), ["tool.called"]);
     assert_eq!(run.send(retry.clone()), ["agent.retrying"]);
     run.limited(MINUTE);

@@ -192,7 +192,7 @@ impl Model {
                 self.hats.as_mut().map_or(Ok(()), |hats| hats.exited(e))?;
             }
             Event::TimerFired(timer) => self.timer_fired(timer),
-            Event::JournalFailed { .. } => {
+            Event::JournalFailed(_) => {
                 self.runtime += self.proof.ended(at);
                 self.must_stop = Some("journal_error".into());
             }

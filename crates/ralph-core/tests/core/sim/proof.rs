@@ -89,7 +89,7 @@ impl Proof {
         let at_work = self.checking.as_ref();
         Some(match event {
             Event::RunResumed(_) if at_work.is_some() => "gates that died with ralph",
-            Event::JournalFailed { .. } if at_work.is_some() => "gates when the disk was full",
+            Event::JournalFailed(_) if at_work.is_some() => "gates when the disk was full",
             Event::GatesKilled(kill) if kill.why == KillCause::Stop => "gates ended by a person",
             Event::GatesKilled(_) => "gates ended by a limit",
             Event::GatesFinished(ran) if !ran.moved.is_empty() => "gates on a moving tree",

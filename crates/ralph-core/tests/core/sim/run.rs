@@ -2,6 +2,7 @@
 
 use ralph_core::effect::Effect;
 use ralph_core::engine::Engine;
+use ralph_core::event::JournalFailed;
 use ralph_core::event::{
     DelayReason, Event, Guidance, HatReset, InterruptCause, Outcome, RunStarted, StopHow, StopRequest,
 };
@@ -254,7 +255,7 @@ impl<'a> Sim<'a> {
             self.world.die();
             effects.clear();
             let (now, message) = (self.now, "no space left".to_owned());
-            let step = self.engine().handle(now, Report::JournalFailed { message }.into());
+            let step = self.engine().handle(now, Report::JournalFailed(JournalFailed { message }).into());
             events.extend(step.events.into_iter().map(|event| (now, event)));
         }
         self.disk.append(&events);

@@ -203,7 +203,7 @@ impl World {
             let report = match rng.below(8) {
                 0..=2 => {
                     let text = "working".to_owned();
-                    Report::AgentSaid(AgentText { iteration, attempt, text, truncated: false })
+                    Report::AgentText(AgentText { iteration, attempt, text, truncated: false })
                 }
                 3 => tool(agent, word, rng),
                 4 => retry(agent, word),
@@ -218,7 +218,7 @@ impl World {
         }
         if agent.hangs_after_its_end {
             let quiet = Duration::from_millis(rng.between(1, 3_000));
-            let report = Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: true });
+            let report = Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended: true });
             return self.queue.push((spoke.plus(quiet), report));
         }
         let end = agent.exit.as_ref().map_or(spoke.plus(Duration::from_secs(3600)), |(at, _)| *at);
@@ -229,10 +229,7 @@ impl World {
         let quiet = agent.of.silence_timeout?;
         let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
         (next > spoke.plus(quiet)).then(|| {
-            (
-                spoke.plus(quiet),
-                Report::AgentFellSilent(AgentSilent { iteration, attempt, quiet, ended: false }),
-            )
+            (spoke.plus(quiet), Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended: false }))
         })
     }
 
@@ -355,7 +352,7 @@ fn tool(agent: &Agent, word: u64, rng: &mut Rng) -> Report {
 
 fn retry(agent: &Agent, word: u64) -> Report {
     let (iteration, attempt, reason) = (agent.of.iteration, agent.of.attempt, "overloaded".to_owned());
-    Report::AgentRetried(AgentRetrying { iteration, attempt, tried: Some(word), of: Some(10), reason })
+    Report::AgentRetrying(AgentRetrying { iteration, attempt, tried: Some(word), of: Some(10), reason })
 }
 
 /// A topic with the token of an iteration that is over.
