@@ -8,6 +8,7 @@ mod modules;
 mod purity;
 mod size;
 mod source;
+mod synchronous;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -68,7 +69,16 @@ struct Check {
 
 const CHECKS: &[Check] = &[
     Check { name: "arrows", summary: "Crates depend on each other only as drawn.", run: arrows::check },
-    Check { name: "purity", summary: "ralph-core and ralph-agents do no I/O.", run: purity::check },
+    Check {
+        name: "purity",
+        summary: "ralph-core, ralph-evidence, ralph-agents and ralph-model do no I/O.",
+        run: purity::check,
+    },
+    Check {
+        name: "synchronous",
+        summary: "A run is one synchronous process; only the leaves ralph-web and ralph-fleet are async.",
+        run: synchronous::check,
+    },
     Check {
         name: "size",
         summary: "Functions of at most 70 lines, files of at most 600, the driver under 150; tests aside.",

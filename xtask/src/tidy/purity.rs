@@ -1,4 +1,4 @@
-//! ralph-core and ralph-agents do no I/O: neither through a crate nor through std.
+//! The crates below the store and the runtime do no I/O: neither through a crate nor through std.
 
 use super::arrows::line_of;
 use super::source::{Role, Source};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
 use syn::{ItemExternCrate, ItemUse, UseTree};
 
-const PURE: &[&str] = &["ralph-core", "ralph-agents"];
+const PURE: &[&str] = &["ralph-core", "ralph-evidence", "ralph-agents", "ralph-model"];
 
 /// Crates that touch the world. A name stands for its family too: `tokio` for `tokio-util`.
 const IO_CRATES: &[&str] = &[
