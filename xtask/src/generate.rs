@@ -35,6 +35,8 @@ pub const GENERATED: &[Entry] = &[
     Entry { path: "README.md", region: Some("commands"), bin: "ralph", args: &["__doc", "commands"] },
     Entry { path: "docs/settings.md", region: Some("settings"), bin: "ralph", args: &["__doc", "settings"] },
     Entry { path: "docs/ralph.schema.json", region: None, bin: "ralph", args: &["schema"] },
+    Entry { path: "docs/events.schema.json", region: None, bin: "ralph", args: &["schema", "--events"] },
+    Entry { path: "docs/snapshot.schema.json", region: None, bin: "ralph", args: &["schema", "--snapshot"] },
     Entry { path: "xtask/README.md", region: Some("tasks"), bin: "xtask", args: &["help", "--markdown"] },
     Entry { path: "xtask/README.md", region: Some("checks"), bin: "xtask", args: &["tidy", "--list"] },
 ];

@@ -98,8 +98,8 @@ pub enum Command {
     Presets(PresetsArgs),
     /// See the loop at work on a small task, in seconds: no agent, key or network needed
     Demo(DemoArgs),
-    /// Print the JSON Schema of ralph.yml and of a RALPH.md's frontmatter
-    Schema,
+    /// Print the JSON Schema of ralph.yml and of a RALPH.md's frontmatter, or of what `--json` prints
+    Schema(SchemaArgs),
     /// What works in the agent's place in the demo
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent,
@@ -242,6 +242,16 @@ pub struct ShowArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SchemaArgs {
+    /// Of an event, as every `--json` prints it, one a line
+    #[arg(long, conflicts_with = "snapshot")]
+    pub events: bool,
+    /// Of a run as `ralph status --json` and `ralph explain --json` print it
+    #[arg(long)]
+    pub snapshot: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use ralph_ui::Style;
+use serde::Serialize;
 
 /// Colour on a terminal, unless NO_COLOR or a dumb terminal says otherwise.
 pub fn color(is_terminal: bool) -> bool {
@@ -37,7 +38,8 @@ fn folded(text: &str, columns: Option<usize>) -> String {
     }
 }
 
-pub fn print_json(value: &serde_json::Value) -> io::Result<()> {
+/// Prints what serialises as JSON for people and programs, over several lines.
+pub fn print_json(value: &impl Serialize) -> io::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }
 

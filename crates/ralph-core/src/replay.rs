@@ -19,7 +19,7 @@ pub fn fold<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<RunStat
 }
 
 /// A place where a fresh engine, fed with the recorded inputs, decides differently.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Difference {
     pub seq: Seq,
     pub recorded: Event,

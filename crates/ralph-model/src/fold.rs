@@ -137,6 +137,20 @@ impl Fold {
         self.claims.push_back(claim);
     }
 
+    pub fn is_stopped(&self) -> bool {
+        self.folder.observe().is_some_and(|run| run.stopped().is_some())
+    }
+
+    /// Whether an agent or a gate works now.
+    pub fn is_at_work(&self) -> bool {
+        let phase = self.folder.observe().map(Observation::phase);
+        matches!(phase, Some(PhaseSeen::Running { .. } | PhaseSeen::Gates { .. }))
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.folder.observe().map(Observation::phase), Some(PhaseSeen::Waiting { .. }))
+    }
+
     /// What the engine's own fold counts; nothing before the first record.
     pub fn observe(&self) -> Option<Observation<'_>> {
         self.folder.observe()

@@ -27,5 +27,21 @@ pub use row::{IterationRow, RowClaim, RowFiles, RowGate, RowOutcome, RowTools, R
 pub use rows::RowFolder;
 pub use snapshot::*;
 
+/// The stop of a run that has waited for work long enough.
+pub use ralph_core::guard::MAX_IDLE;
+
+/// The one vocabulary: events and what they are made of, as the journal stores them and `--json` prints them.
+pub use ralph_core::{event, ids, record, stop, time, usage};
+
+/// What hats say to each other, and the picture of it.
+pub mod hat {
+    pub use ralph_core::hat::{Edge, Graph, Kind, Node, Payload, Source, Topic};
+}
+
+/// What agents say about themselves.
+pub mod marker {
+    pub use ralph_core::marker::{AgentState, without_escapes};
+}
+
 #[cfg(test)]
 mod tests;

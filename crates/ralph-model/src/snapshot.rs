@@ -411,6 +411,17 @@ impl RunSnapshot {
         self.limits.iter().find(|limit| limit.key == key)
     }
 
+    /// How many iterations the run may have; nothing for a single pass, or where that is not limited.
+    pub fn max_iterations(&self) -> Option<u64> {
+        let limit = self.limit("max_iterations").filter(|_| !self.definition.once)?;
+        Some(limit.limit as u64)
+    }
+
+    /// The number of the iteration that comes after those that are finished.
+    pub fn next_iteration(&self) -> IterationNumber {
+        IterationNumber(self.totals.iterations).next()
+    }
+
     /// Whether an agent or a gate works now.
     pub fn is_at_work(&self) -> bool {
         matches!(self.phase, PhaseNow::Running { .. } | PhaseNow::Gates { .. })

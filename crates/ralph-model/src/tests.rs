@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use ralph_core::event::{
     AgentExited, AgentText, Event, Exit, FilesChanged, IterationFinished, IterationStarted, Outcome,
-    ToolCalled, ToolFinished,
+    TimerSlot, ToolCalled, ToolFinished,
 };
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Report};
 use ralph_core::plan::{IdlePlan, Limits, Plan, Reaction};
 use ralph_core::record::Record;
+use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
 use crate::script::*;
@@ -59,7 +60,7 @@ fn proved() -> Script {
         exited.usage = Usage { input: 12_000, output: 400, ..Usage::default() };
         exited.cost_usd = Some(0.12);
     });
-    script.says("oops").fails(3, 7).pass(1).fire(ralph_core::event::TimerSlot::Wait);
+    script.says("oops").fails(3, 7).pass(1).fire(TimerSlot::Wait);
     script.spends(0.05).pass(9).resumes(gated().limits);
     script.says("Done now.").claims(20).gate("style", 1).gate("tests", 2).gates_end();
     script.claims(5).gate("tests", 0).gate("style", 0).gates_end();
@@ -188,7 +189,7 @@ fn iterations(fold: &mut Fold, from: u32, to: u32) {
             Event::IterationFinished(finished),
         ] {
             seq += 1;
-            fold.apply(&Record { seq: Seq(seq), at: ralph_core::time::Timestamp::from_millis(START), event });
+            fold.apply(&Record { seq: Seq(seq), at: Timestamp::from_millis(START), event });
         }
     }
 }

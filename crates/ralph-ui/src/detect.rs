@@ -3,7 +3,7 @@
 use ralph_core::detector::Found;
 use ralph_core::plan::{StuckAction, StuckPlan, Use};
 use ralph_core::state::Rehearsed;
-use ralph_core::view::clean;
+use ralph_model::text::clean;
 use serde_json::{Value, json};
 
 use crate::Style;

@@ -1,6 +1,6 @@
 //! One record as one line, for `ralph events`.
 
-use ralph_core::record::Record;
+use ralph_model::record::Record;
 
 use crate::Style;
 use crate::format::clock_millis;

@@ -1,58 +1,51 @@
 //! `ralph explain`: every guard against its limit, which one ended the run, and on what evidence.
 
-use ralph_core::event::RunStopped;
-use ralph_core::guard::{GUARDS, GuardDef};
-use ralph_core::state::Stuck;
-use ralph_core::time::Timestamp;
-use ralph_core::view::{GuardReading, JudgedClaim, View, clean};
-use serde_json::{Value, json};
+use ralph_model::event::RunStopped;
+use ralph_model::text::clean;
+use ralph_model::{LimitReading, RunSnapshot, RunWord, StuckNow};
 
 use crate::Style;
 use crate::format::{amount, bar, clock, percent};
 use crate::paint::{Paint, Tone};
 use crate::text::{COLUMNS, paragraph};
-use crate::words::{self, details, ended, iteration_of};
+use crate::words::{self, details, iteration_of};
 
 /// Here the reason is told whole, within reason.
 const MESSAGE_LINES: usize = 200;
 /// Of one thing that a claim lacked.
 const CLAIM_LINES: usize = 4;
 
-/// `alive`: whether a process still works on the run.
-pub fn render(view: &View, now: Timestamp, alive: bool, style: &Style) -> String {
-    let Some(state) = view.state() else { return "nothing is recorded of this run\n".to_owned() };
+pub fn render(run: &RunSnapshot, style: &Style) -> String {
     let paint = Paint { color: style.color };
     let mut lines = Vec::new();
-    let run = paint.strong(&clean(&state.run.0));
-    match view.stopped() {
-        Some(stopped) => lines.extend(stop_lines(&run, stopped, paint)),
-        None if alive => lines.push(format!("run {run} has not stopped")),
-        None => {
+    let id = paint.strong(&clean(&run.run.0));
+    match &run.stopped {
+        Some(stop) => lines.extend(stop_lines(&id, &stop.stopped, paint)),
+        None if run.state == RunWord::Crashed => {
             let crashed = paint.paint(Tone::Bad, "crashed");
-            lines.push(format!("run {run} {crashed}: its journal ends without a stop"));
+            lines.push(format!("run {id} {crashed}: its journal ends without a stop"));
         }
+        None => lines.push(format!("run {id} has not stopped")),
     }
-    if let Some(last) = view.last() {
-        lines.push(format!("  last iteration: {}", ended(last, paint)));
+    if let Some(last) = &run.last {
+        lines.push(format!("  last iteration: {}", words::row(last, paint)));
     }
     lines.push(String::new());
-    lines.extend(guard_lines(view, view.counts_until(now, alive), paint));
-    if view.claims().next().is_some() {
+    lines.extend(limit_lines(run, paint));
+    if !run.claims.is_empty() {
         lines.push(String::new());
-        lines.extend(claim_lines(view, style, paint));
+        lines.extend(claim_lines(run, style, paint));
     }
-    if let Some(stuck) = view.state().map(|state| &state.stuck) {
-        lines.extend(stuck_lines(stuck, paint));
-    }
-    if !view.evidence().is_empty() {
+    lines.extend(stuck_lines(&run.stuck, paint));
+    if !run.evidence.is_empty() {
         lines.push(String::new());
-        lines.extend(evidence_lines(view, style, paint));
+        lines.extend(evidence_lines(run, style, paint));
     }
     lines.join("\n") + "\n"
 }
 
 /// How stuck the run looks, and the last report.
-fn stuck_lines(stuck: &Stuck, paint: Paint) -> Vec<String> {
+fn stuck_lines(stuck: &StuckNow, paint: Paint) -> Vec<String> {
     if stuck.score == 0.0 && stuck.last.is_none() {
         return Vec::new();
     }
@@ -65,12 +58,12 @@ fn stuck_lines(stuck: &Stuck, paint: Paint) -> Vec<String> {
 }
 
 /// Claim by claim, what was missing.
-fn claim_lines(view: &View, style: &Style, paint: Paint) -> Vec<String> {
+fn claim_lines(run: &RunSnapshot, style: &Style, paint: Paint) -> Vec<String> {
     let mut lines = vec!["claims of completion".to_owned()];
-    for claim in view.claims() {
+    for claim in &run.claims {
         let time = paint.dim(&clock(claim.at, &style.zone));
         let head = format!("  #{:<4} {time}", claim.iteration.to_string());
-        if claim.missing.is_empty() {
+        if claim.accepted {
             lines.push(format!("{head}  {}", paint.paint(Tone::Good, "accepted")));
             continue;
         }
@@ -95,55 +88,44 @@ fn stop_lines(run: &str, stopped: &RunStopped, paint: Paint) -> Vec<String> {
     std::iter::once(head).chain(message.into_iter().map(|line| format!("  {line}"))).collect()
 }
 
-fn guard_lines(view: &View, now: Timestamp, paint: Paint) -> Vec<String> {
-    let readings = view.readings(now);
-    let value = |guard: &GuardReading| {
-        let amount = |value| amount(value, guard.reading.unit);
-        format!("{} of {}", amount(guard.reading.used), amount(guard.reading.limit))
+fn limit_lines(run: &RunSnapshot, paint: Paint) -> Vec<String> {
+    let value = |reading: &LimitReading| {
+        let amount = |value| amount(value, reading.unit);
+        format!("{} of {}", amount(reading.used), amount(reading.limit))
     };
-    let key_width = readings.iter().map(|guard| guard.def.stop.key.len()).max().unwrap_or(0);
-    let value_width = readings.iter().map(|guard| value(guard).len()).max().unwrap_or(0);
+    let key_width = run.limits.iter().map(|reading| reading.key.len()).max().unwrap_or(0);
+    let value_width = run.limits.iter().map(|reading| value(reading).len()).max().unwrap_or(0);
     let mut lines = vec!["guards, in the order they are asked".to_owned()];
-    for guard in &readings {
-        let fraction = guard.reading.fraction();
-        let ended = ended_by(view, guard.def);
+    for reading in &run.limits {
+        let ended = reading.ended_the_run;
         let tone = if ended { Tone::Notice } else { Tone::Plain };
         let line = format!(
             "{} {:<key_width$}  {:>value_width$}  {} {}{}",
             if ended { "*" } else { " " },
-            guard.def.stop.key,
-            value(guard),
-            bar(fraction),
-            percent(fraction),
+            reading.key,
+            value(reading),
+            bar(reading.fraction),
+            percent(reading.fraction),
             if ended { "  ended the run" } else { "" },
         );
         lines.push(paint.paint(tone, &line));
     }
-    let off: Vec<&str> = off(&readings).map(|def| def.stop.key).collect();
-    if !off.is_empty() {
-        lines.push(paint.dim(&format!("  off: {}", off.join(", "))));
+    if !run.limits_off.is_empty() {
+        lines.push(paint.dim(&format!("  off: {}", run.limits_off.join(", "))));
     }
-    if let Some(stopped) = view.stopped().filter(|_| !readings.iter().any(|g| ended_by(view, g.def))) {
+    if let Some(stop) = run.stopped.as_ref().filter(|_| !run.limits.iter().any(|one| one.ended_the_run)) {
         lines.push(format!(
             "  none of them ended the run; the reason was: {}",
-            clean(stopped.reason.as_str())
+            clean(stop.stopped.reason.as_str())
         ));
     }
     lines
 }
 
-fn ended_by(view: &View, def: &GuardDef) -> bool {
-    view.stopped().is_some_and(|stopped| stopped.reason.is(&[def.stop]))
-}
-
-fn off(on: &[GuardReading]) -> impl Iterator<Item = &'static GuardDef> {
-    GUARDS.iter().filter(|def| !on.iter().any(|guard| guard.def.stop.key == def.stop.key))
-}
-
-fn evidence_lines(view: &View, style: &Style, paint: Paint) -> Vec<String> {
-    let seq_width = view.evidence().last().map_or(1, |record| record.seq.to_string().len());
+fn evidence_lines(run: &RunSnapshot, style: &Style, paint: Paint) -> Vec<String> {
+    let seq_width = run.evidence.last().map_or(1, |record| record.seq.to_string().len());
     let mut lines = vec!["evidence: these records of the journal".to_owned()];
-    for record in view.evidence() {
+    for record in &run.evidence {
         let seq = format!("{:>seq_width$}", record.seq.to_string());
         let time = paint.dim(&clock(record.at, &style.zone));
         let iteration = iteration_of(&record.event).map(|n| format!("#{n} ")).unwrap_or_default();
@@ -152,56 +134,4 @@ fn evidence_lines(view: &View, style: &Style, paint: Paint) -> Vec<String> {
         lines.push(line.trim_end().to_owned());
     }
     lines
-}
-
-pub fn to_json(view: &View, now: Timestamp, alive: bool) -> Value {
-    let readings = view.readings(view.counts_until(now, alive));
-    let guards: Vec<Value> = readings
-        .iter()
-        .map(|guard| {
-            json!({
-                "key": guard.def.stop.key,
-                "setting": guard.def.setting,
-                "summary": guard.def.stop.summary,
-                "kind": guard.def.stop.kind,
-                "used": guard.reading.used,
-                "limit": guard.reading.limit,
-                "unit": unit(guard),
-                "fraction": guard.reading.fraction(),
-                "spent": guard.reading.is_spent(),
-                "ended_the_run": ended_by(view, guard.def),
-            })
-        })
-        .collect();
-    json!({
-        "run": view.run(),
-        "alive": alive,
-        "stopped": view.stopped(),
-        "guards": guards,
-        "off": off(&readings).map(|def| def.stop.key).collect::<Vec<_>>(),
-        "claims": view.claims().map(claim_json).collect::<Vec<_>>(),
-        "stuck": view.state().map(|state| json!({
-            "score": state.stuck.score,
-            "alarms": state.stuck.alarms,
-            "last": state.stuck.last,
-        })),
-        "evidence": view.evidence(),
-    })
-}
-
-fn claim_json(claim: &JudgedClaim) -> Value {
-    json!({
-        "iteration": claim.iteration,
-        "at": claim.at,
-        "accepted": claim.missing.is_empty(),
-        "missing": claim.missing,
-    })
-}
-
-fn unit(guard: &GuardReading) -> &'static str {
-    match guard.reading.unit {
-        ralph_core::guard::Unit::Count => "count",
-        ralph_core::guard::Unit::Seconds => "seconds",
-        ralph_core::guard::Unit::Dollars => "usd",
-    }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use ralph_core::guard::{GuardDef, Reading, Unit};
-use ralph_core::time::Timestamp;
+use ralph_model::text::clean;
+use ralph_model::time::Timestamp;
+use ralph_model::{LimitReading, LimitUnit};
 
 /// `350ms`, `41s`, `1m12s`, `2h03m`, `1d02h`: two units at most, rounded down, the second one left out when it is zero.
 pub fn duration(duration: Duration) -> String {
@@ -105,33 +106,33 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// `3`, `1m24s`, `$0.12`: one side of a reading.
-pub fn amount(value: f64, unit: Unit) -> String {
+pub fn amount(value: f64, unit: LimitUnit) -> String {
     match unit {
-        Unit::Count => format!("{value:.0}"),
-        Unit::Seconds => {
+        LimitUnit::Count => format!("{value:.0}"),
+        LimitUnit::Seconds => {
             let time = Duration::try_from_secs_f64(value).unwrap_or_default();
             if time < Duration::from_secs(1) { "0s".to_owned() } else { duration(time) }
         }
-        Unit::Dollars => money(value),
+        LimitUnit::Usd => money(value),
     }
 }
 
-/// `iterations`, `wall time`: a guard as it is called in a sentence.
-pub fn guard_name(def: &GuardDef) -> String {
-    def.stop.key.strip_prefix("max_").unwrap_or(def.stop.key).replace('_', " ")
+/// `iterations`, `wall time`: a limit as it is called in a sentence, by its key.
+pub fn limit_name(key: &str) -> String {
+    clean(key.strip_prefix("max_").unwrap_or(key)).replace('_', " ")
 }
 
 /// `iterations 3/100`
-pub fn closeness(def: &GuardDef, reading: &Reading) -> String {
+pub fn closeness(reading: &LimitReading) -> String {
     let amount = |value| amount(value, reading.unit);
-    format!("{} {}/{}", guard_name(def), amount(reading.used), amount(reading.limit))
+    format!("{} {}/{}", limit_name(&reading.key), amount(reading.used), amount(reading.limit))
 }
 
-/// `iterations 100`; a guard that is only on or off has no number.
-pub fn limit(def: &GuardDef, reading: &Reading) -> String {
-    match def.stop.key.starts_with("stop_") {
-        true => guard_name(def),
-        false => format!("{} {}", guard_name(def), amount(reading.limit, reading.unit)),
+/// `iterations 100`; a limit that is only on or off has no number.
+pub fn limit(reading: &LimitReading) -> String {
+    match reading.key.starts_with("stop_") {
+        true => limit_name(&reading.key),
+        false => format!("{} {}", limit_name(&reading.key), amount(reading.limit, reading.unit)),
     }
 }
 

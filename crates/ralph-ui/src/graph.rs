@@ -4,8 +4,8 @@ mod svg;
 
 use std::fmt::Write as _;
 
-use ralph_core::hat::{Edge, Graph, Kind, Node, Source};
-use ralph_core::view::clean;
+use ralph_model::hat::{Edge, Graph, Kind, Node, Source};
+use ralph_model::text::clean;
 
 use crate::Style;
 use crate::paint::{Paint, Tone};

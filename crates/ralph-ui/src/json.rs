@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ralph_core::record::Record;
+use ralph_model::record::Record;
 
 use crate::Screen;
 use crate::out::Out;

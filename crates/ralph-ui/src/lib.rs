@@ -24,9 +24,9 @@ mod waits;
 mod words;
 
 use jiff::tz::TimeZone;
-use ralph_core::record::Record;
-use ralph_core::time::Timestamp;
-use ralph_core::view::View;
+use ralph_model::Fold;
+use ralph_model::record::Record;
+use ralph_model::time::Timestamp;
 
 pub use json::JsonScreen;
 pub use live::{LiveScreen, stderr_width, terminal_width};
@@ -88,8 +88,8 @@ impl Style {
 pub struct ScreenOptions {
     pub verbosity: Verbosity,
     pub style: Style,
-    /// What is known already: of a resumed run, the state its journal describes.
-    pub view: View,
+    /// What is known already: of a resumed run, what its journal tells.
+    pub fold: Fold,
     /// Whether a person at the terminal can cut a wait short by a key.
     pub keys: bool,
     /// How wide the terminal is, if it is one. A live screen asks for itself.
@@ -98,8 +98,8 @@ pub struct ScreenOptions {
 
 impl ScreenOptions {
     pub fn new(style: Style) -> ScreenOptions {
-        let (verbosity, view) = (Verbosity::Normal, View::default());
-        ScreenOptions { verbosity, style, view, keys: false, columns: None }
+        let (verbosity, fold) = (Verbosity::Normal, Fold::default());
+        ScreenOptions { verbosity, style, fold, keys: false, columns: None }
     }
 }
 

@@ -7,11 +7,11 @@
 use std::io::Write;
 use std::time::Duration;
 
-use ralph_core::event::{DelayReason, Event};
-use ralph_core::record::Record;
-use ralph_core::state::{Checking, Running};
-use ralph_core::time::Timestamp;
-use ralph_core::view::{Wait, clean};
+use ralph_model::event::{DelayReason, Event};
+use ralph_model::record::Record;
+use ralph_model::text::clean;
+use ralph_model::time::Timestamp;
+use ralph_model::{PhaseNow, RunSnapshot, Then};
 
 use crate::format::{closeness, elapsed};
 use crate::out::Out;
@@ -106,65 +106,58 @@ impl LiveScreen {
     }
 
     fn live_line(&self) -> Option<String> {
-        let view = &self.story.view;
+        let run = self.story.fold.snapshot(self.now, true)?;
         // The last column stays free: writing into it moves the cursor on some terminals.
         let columns = (self.width)().unwrap_or(COLUMNS).saturating_sub(1);
         let paint = self.story.paint();
-        let (tone, head, tail) = if let Some(running) = view.running() {
-            let (head, tail) = self.running(running);
-            (Tone::Plain, head, tail)
-        } else if let Some(checking) = view.checking() {
-            (Tone::Plain, self.checking(checking), String::new())
-        } else if let Some(wait) = view.wait() {
-            (Tone::Dim, self.waiting(wait), String::new())
-        } else if view.is_asking() && self.keys {
-            (Tone::Notice, stuck::KEYS.to_owned(), String::new())
-        } else if view.is_paused() {
-            let run = view.run().map(|run| clean(&run.0)).unwrap_or_default();
-            (Tone::Notice, format!("paused: ralph unpause {run}"), String::new())
-        } else {
-            return None;
+        let none = String::new;
+        let (tone, head, tail) = match &run.phase {
+            PhaseNow::Running { .. } => {
+                let said = run.activity.as_ref().map(|now| format!("  {}", now.text));
+                (Tone::Plain, self.running(&run), said.unwrap_or_default())
+            }
+            PhaseNow::Gates { iteration, since, open, .. } => {
+                let (open, took) = (open.iter().map(|name| clean(name)), elapsed(self.now.since(*since)));
+                let open = open.collect::<Vec<_>>().join(", ");
+                (Tone::Plain, format!("{} #{iteration}  {took}  gates: {open}", self.frame()), none())
+            }
+            PhaseNow::Waiting { reason, until, .. } => {
+                let words = waits::counting((*reason, *until), &run, self.now, &self.story.style);
+                let can_skip = self.keys && *reason != DelayReason::Limit;
+                let key = if can_skip { "  (r: go on now)" } else { "" };
+                (Tone::Dim, format!("{} {words}{key}", self.frame()), none())
+            }
+            PhaseNow::Paused { asking: true } if self.keys => (Tone::Notice, stuck::KEYS.to_owned(), none()),
+            PhaseNow::Paused { .. } => {
+                (Tone::Notice, format!("paused: ralph unpause {}", clean(&run.run.0)), none())
+            }
+            PhaseNow::Deciding | PhaseNow::Stopped => return None,
         };
         let head = fit(&head, columns);
         let tail = fit(&tail, columns.saturating_sub(columns_of(&head)));
         Some(format!("{}{}", paint.paint(tone, &head), paint.dim(&tail)))
     }
 
-    fn running(&self, running: &Running) -> (String, String) {
-        let view = &self.story.view;
-        let max = view.state().filter(|state| !state.plan.once).and_then(|s| s.plan.limits.max_iterations);
-        let of = max.map(|max| format!(" of {max}")).unwrap_or_default();
-        let attempt =
-            if running.attempt > 1 { format!(" (attempt {})", running.attempt) } else { String::new() };
-        let took = elapsed(self.now.since(running.started_at));
-        let hat = view.state().and_then(|state| state.bus.as_ref()?.wearing());
-        let hat = hat.map(|hat| format!(" {}", clean(hat))).unwrap_or_default();
-        let mut head = format!("{} #{}{of}{hat}{attempt}  {took}", self.frame(), running.iteration);
-        let near = view.nearest(self.now).filter(|near| near.reading.fraction() >= NEAR);
-        if let Some(near) = near.filter(|near| near.def.stop.key != "max_iterations") {
-            head.push_str(&format!("  {}", closeness(near.def, &near.reading)));
+    fn running(&self, run: &RunSnapshot) -> String {
+        let PhaseNow::Running { iteration, attempt, since, hat, ending } = &run.phase else {
+            return String::new();
+        };
+        let of = run.max_iterations().map(|max| format!(" of {max}")).unwrap_or_default();
+        let attempt = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+        let took = elapsed(self.now.since(*since));
+        let hat = hat.as_deref().map(|hat| format!(" {}", clean(hat))).unwrap_or_default();
+        let mut head = format!("{} #{iteration}{of}{hat}{attempt}  {took}", self.frame());
+        let near = run.nearest().filter(|near| near.fraction >= NEAR);
+        if let Some(near) = near.filter(|near| near.key != "max_iterations") {
+            head.push_str(&format!("  {}", closeness(near)));
         }
-        if running.killed.is_some() {
-            head.push_str("  ending the agent");
-        } else if view.state().is_some_and(|state| state.stop_request.is_some()) {
-            head.push_str("  stops after this");
-        } else if view.state().is_some_and(|state| state.pause_requested) {
-            head.push_str("  pauses after this");
-        }
-        (head, view.said().map(|said| format!("  {said}")).unwrap_or_default())
-    }
-
-    fn checking(&self, checking: &Checking) -> String {
-        let open: Vec<String> = self.story.view.open_gates().map(clean).collect();
-        let took = elapsed(self.now.since(checking.started_at));
-        format!("{} #{}  {took}  gates: {}", self.frame(), checking.iteration, open.join(", "))
-    }
-
-    fn waiting(&self, wait: Wait) -> String {
-        let view = &self.story.view;
-        let words = waits::counting(wait, view.state(), self.now, &self.story.style);
-        let key = if self.keys && wait.reason != DelayReason::Limit { "  (r: go on now)" } else { "" };
-        format!("{} {words}{key}", self.frame())
+        head.push_str(match (ending, run.then) {
+            (true, _) => "  ending the agent",
+            (false, Some(Then::Stop)) => "  stops after this",
+            (false, Some(Then::Pause)) => "  pauses after this",
+            (false, None) => "",
+        });
+        head
     }
 
     fn frame(&self) -> &'static str {
@@ -197,7 +190,7 @@ impl Screen for LiveScreen {
     }
 
     fn moves(&self) -> bool {
-        self.out.is_open() && (self.story.view.is_at_work() || self.story.view.wait().is_some())
+        self.out.is_open() && (self.story.fold.is_at_work() || self.story.fold.is_waiting())
     }
 
     fn finish(&mut self) {

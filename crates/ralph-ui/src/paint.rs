@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use anstyle::{AnsiColor, Style};
-use ralph_core::event::Outcome;
-use ralph_core::stop::StopKind;
+use ralph_model::RowOutcome;
+use ralph_model::stop::StopKind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -60,7 +60,7 @@ impl Tone {
         }
     }
 
-    pub fn of_outcome(outcome: Outcome) -> Tone {
+    pub fn of_outcome(outcome: RowOutcome) -> Tone {
         if outcome.is_failure() { Tone::Bad } else { Tone::Good }
     }
 }

@@ -1,12 +1,10 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
-use ralph_core::event::JournalFailed;
-use ralph_core::event::{DelayStarted, Event, GateFinished};
-use ralph_core::guard::Asked;
-use ralph_core::plan::Plan;
-use ralph_core::record::Record;
-use ralph_core::state::RunState;
-use ralph_core::view::{Ended, GuardReading, View, Wait, clean};
+use ralph_model::event::{DelayStarted, Event, GateFinished, JournalFailed};
+use ralph_model::record::Record;
+use ralph_model::text::clean;
+use ralph_model::time::Timestamp;
+use ralph_model::{Definition, Fold, IterationRow, PhaseNow, RowOutcome, RunSnapshot};
 
 use crate::closing;
 use crate::format::{closeness, count, limit};
@@ -18,7 +16,7 @@ use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
 
 pub(crate) struct Story {
-    pub view: View,
+    pub fold: Fold,
     pub style: Style,
     verbosity: Verbosity,
     /// Something was told since the last closing block.
@@ -51,8 +49,8 @@ impl Suspicions {
 
 impl Story {
     pub fn new(options: ScreenOptions) -> Story {
-        let ScreenOptions { verbosity, style, view, .. } = options;
-        Story { view, style, verbosity, open: false, suspicions: Suspicions::default() }
+        let ScreenOptions { verbosity, style, fold, .. } = options;
+        Story { fold, style, verbosity, open: false, suspicions: Suspicions::default() }
     }
 
     pub fn paint(&self) -> Paint {
@@ -61,13 +59,13 @@ impl Story {
 
     /// What there is to say about a record: no line, or some.
     pub fn tell(&mut self, record: &Record) -> Vec<String> {
-        self.view.apply(record);
-        if let Event::RunStopped(stopped) = &record.event {
-            self.open = false;
-            return closing::block(&self.view, stopped, record.at, &self.style);
-        }
+        self.fold.apply(record);
         // Guidance can still be given to a run that has stopped.
-        self.open = self.view.stopped().is_none();
+        self.open = !self.fold.is_stopped();
+        if let Event::RunStopped(_) = &record.event {
+            let run = self.fold.snapshot(record.at, true);
+            return run.map(|run| closing::block(&run, &self.style)).unwrap_or_default();
+        }
         let news = self.suspicions.is_news(&record.event);
         match self.verbosity {
             Verbosity::Quiet => Vec::new(),
@@ -79,14 +77,22 @@ impl Story {
     /// The records are over. Says so if the run is not.
     pub fn end(&mut self) -> Vec<String> {
         match std::mem::take(&mut self.open) {
-            true => closing::unfinished(&self.view, &self.style),
+            true => self.seen(None).map(|run| closing::unfinished(&run, &self.style)).unwrap_or_default(),
             false => Vec::new(),
+        }
+    }
+
+    /// The run as of a record; without one, as of the last that there is.
+    fn seen(&self, record: Option<&Record>) -> Option<RunSnapshot> {
+        match record {
+            Some(record) => self.fold.snapshot(record.at, true),
+            None => self.fold.snapshot(Timestamp::default(), false),
         }
     }
 
     fn lines(&self, record: &Record) -> Vec<String> {
         let paint = self.paint();
-        let running = self.view.is_at_work();
+        let running = self.fold.is_at_work();
         let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];
         match &record.event {
             Event::RunStarted(_) => self.opening("run", record),
@@ -96,7 +102,9 @@ impl Story {
             Event::AgentSwitched(switched) => notice(&format!("{} takes over", clean(&switched.name))),
             Event::LimitHit(limit) => notice(&format!("usage limit: {}", words::foreign(&limit.message))),
             Event::UnpauseRequested { .. } if running => notice("will not pause after this iteration"),
-            Event::RunPaused {} => notice(&format!("paused; go on with: ralph unpause{}", self.run_arg())),
+            Event::RunPaused {} => {
+                notice(&format!("paused; go on with: ralph unpause{}", self.run_arg(record)))
+            }
             Event::RunUnpaused {} => notice("unpaused"),
             Event::GuidanceAdded(guidance) => {
                 vec![format!("guidance for the next iteration: {}", words::guidance(&guidance.text))]
@@ -122,25 +130,29 @@ impl Story {
                 let text = words::foreign(message);
                 vec![paint.paint(Tone::Bad, &text)]
             }
-            Event::IterationFinished(_) | Event::IterationInterrupted(_) => self.ended(record),
+            Event::IterationFinished(finished) => self.ended(&finished.into(), record),
+            Event::IterationInterrupted(cut) => self.ended(&cut.into(), record),
             Event::GatesStarted(started) => words::gates::again(started)
                 .map(|text| paint.paint(Tone::Notice, &text))
                 .into_iter()
                 .collect(),
-            Event::GateFinished(gate) => vec![self.gate(gate)],
+            Event::GateFinished(gate) => vec![self.gate(gate, record)],
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
                 vec![paint.dim(&words::stuck::suspicion(e))]
             }
             Event::LoopDetected(e) => words::stuck::report(e, paint),
             Event::LoopReviewed {} => {
-                let last = self.view.state().and_then(|state| state.stuck.last.as_ref());
-                last.map(|last| words::stuck::report(last, paint)).unwrap_or_default()
+                let last = self.seen(Some(record)).and_then(|run| run.stuck.last);
+                last.map(|last| words::stuck::report(&last, paint)).unwrap_or_default()
             }
             Event::DelayStarted(delay) => {
-                vec![paint.dim(&waits::line(delay, self.view.state(), record.at, &self.style))]
+                let run = self.seen(Some(record));
+                vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))]
             }
-            Event::WakeTriggered(woken) => vec![paint.dim(&waits::woken(woken, self.view.state()))],
+            Event::WakeTriggered(woken) => {
+                vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
+            }
             Event::WaitSkipped {} => {
                 vec![paint.dim("going on")]
             }
@@ -148,28 +160,25 @@ impl Story {
         }
     }
 
-    fn ended(&self, record: &Record) -> Vec<String> {
-        let Some(ended) = self.view.last() else { return Vec::new() };
-        let mut line = words::ended(ended, self.paint());
+    fn ended(&self, row: &IterationRow, record: &Record) -> Vec<String> {
+        let mut line = words::row(row, self.paint());
+        let Some(run) = self.seen(Some(record)) else { return vec![line] };
         // A single pass is close to nothing, and an interrupted one says itself what it ran into.
-        let counts =
-            matches!(ended, Ended::Finished(_)) && self.view.state().is_some_and(|state| !state.plan.once);
-        if let Some(near) = self.view.nearest(record.at).filter(|_| counts) {
-            let words = format!("  ({})", closeness(near.def, &near.reading));
+        let counts = row.outcome != RowOutcome::Interrupted && !run.definition.once;
+        if let Some(near) = run.nearest().filter(|_| counts) {
+            let words = format!("  ({})", closeness(near));
             // Where a hat's topics fill the line, a limit that is far away can be left out.
-            let has_hats = self.view.state().is_some_and(|state| state.bus.is_some());
-            let used = columns_of(&words::ended(ended, Paint { color: false })) + columns_of(&words);
-            if !has_hats || used <= COLUMNS || near.reading.fraction() >= NEAR {
+            let used = columns_of(&words::row(row, Paint { color: false })) + columns_of(&words);
+            if run.hats.is_empty() || used <= COLUMNS || near.fraction >= NEAR {
                 line.push_str(&self.paint().dim(&words));
             }
         }
         vec![line]
     }
 
-    fn gate(&self, gate: &GateFinished) -> String {
-        let plan = self.view.state().map(|state| &state.plan.proof);
-        let known = plan.and_then(|proof| proof.gates.iter().find(|known| known.name == gate.name));
-        let required = known.is_none_or(|known| known.required);
+    fn gate(&self, gate: &GateFinished, record: &Record) -> String {
+        let gates = self.seen(Some(record)).map(|run| run.gates).unwrap_or_default();
+        let required = gates.iter().find(|known| known.name == gate.name).is_none_or(|known| known.required);
         let phrase = words::gates::finished(gate, required);
         format!("  gate {} {}", clean(&gate.name), phrase.paint(self.paint()))
     }
@@ -182,73 +191,65 @@ impl Story {
 
     fn resumed(&self, record: &Record) -> Vec<String> {
         let mut lines = self.opening("resumed run", record);
-        if let Some(state) = self.view.state() {
-            let done = count(state.iterations_finished, "iteration", "iterations");
-            lines.push(format!("  {} {done}, goes on with #{}", self.label("done"), state.next_iteration()));
-        }
+        let Some(run) = self.seen(Some(record)) else { return lines };
+        let done = count(run.totals.iterations, "iteration", "iterations");
+        lines.push(format!("  {} {done}, goes on with #{}", self.label("done"), run.next_iteration()));
         // What is left of a wait is a wait too.
-        if let Some(Wait { reason, until, .. }) = self.view.wait() {
+        if let PhaseNow::Waiting { reason, until, .. } = run.phase {
             let rest = DelayStarted { reason, until, wait: until.since(record.at) };
-            lines.push(self.paint().dim(&waits::line(&rest, self.view.state(), record.at, &self.style)));
+            lines.push(self.paint().dim(&waits::line(&rest, Some(&run), record.at, &self.style)));
         }
         lines
     }
 
     fn opening(&self, what: &str, record: &Record) -> Vec<String> {
-        let Some(state) = self.view.state() else { return vec![what.to_owned()] };
-        let plan = &state.plan;
-        let run = self.paint().strong(&clean(&state.run.0));
-        let agent = words::agent_command(&plan.agent, COLUMNS - 10);
+        let Some(run) = self.seen(Some(record)) else { return vec![what.to_owned()] };
+        let id = self.paint().strong(&clean(&run.run.0));
+        let agent = words::agent_command(&run.agent.command, COLUMNS - 10);
         let mut lines = vec![
-            format!("{what} {run} in {}", clean(&plan.workspace.to_string_lossy())),
+            format!("{what} {id} in {}", clean(&run.workspace)),
             format!("  {} {agent}", self.label("agent")),
         ];
-        if !plan.agent.bypass.is_empty() {
+        if !run.agent.bypass.is_empty() {
             // Shown because it lets the agent do anything; `autonomous: false` leaves it out.
-            let bypass = words::foreign(&plan.agent.bypass.join(" "));
+            let bypass = words::foreign(&run.agent.bypass.join(" "));
             lines.push(format!("  {} no permission questions: {bypass}", self.label("")));
         }
-        if !plan.fallback.is_empty() {
-            let names: Vec<String> = plan.fallback.iter().map(|agent| clean(&agent.name)).collect();
+        if !run.agent.fallback.is_empty() {
+            let names: Vec<String> = run.agent.fallback.iter().map(|name| clean(name)).collect();
             lines.push(format!("  {} at limits and outages: {}", self.label(""), names.join(", ")));
         }
-        if let Some(from) = settings_from(plan) {
+        if let Some(from) = settings_from(&run.definition) {
             lines.push(format!("  {} {}", self.label("config"), fit(&from, COLUMNS - 10)));
         }
         let mut label = self.label("limits");
-        for part in wrap_list(&self.limits(state, record), COLUMNS - 10) {
+        for part in wrap_list(&limits(&run), COLUMNS - 10) {
             lines.push(format!("  {label} {part}"));
             label = self.label("");
         }
         lines
     }
 
-    fn limits(&self, state: &RunState, record: &Record) -> Vec<String> {
-        if state.plan.once {
-            return vec!["a single pass".to_owned()];
-        }
-        // How many alarms are too many says little to who does not know what raises one.
-        let counts = |guard: &&GuardReading| guard.def.asked != [Asked::WhenStuck];
-        let readings = self.view.readings(record.at);
-        readings.iter().filter(counts).map(|guard| limit(guard.def, &guard.reading)).collect()
-    }
-
     fn label(&self, label: &str) -> String {
         self.paint().dim(&format!("{label:<7}"))
     }
 
-    fn run_arg(&self) -> String {
-        self.view.run().map(|run| format!(" {}", clean(&run.0))).unwrap_or_default()
+    fn run_arg(&self, record: &Record) -> String {
+        self.seen(Some(record)).map(|run| format!(" {}", clean(&run.run.0))).unwrap_or_default()
     }
 }
 
+fn limits(run: &RunSnapshot) -> Vec<String> {
+    if run.definition.once {
+        return vec!["a single pass".to_owned()];
+    }
+    // How many alarms are too many says little to who does not know what raises one.
+    run.limits.iter().filter(|reading| !reading.counts_alarms).map(limit).collect()
+}
+
 /// `ralph.yml + preset quick`: where the settings come from, beside flags and defaults.
-fn settings_from(plan: &Plan) -> Option<String> {
-    let file = plan.source.as_ref().map(|path| {
-        let below = path.strip_prefix(&plan.workspace).unwrap_or(path);
-        clean(&below.to_string_lossy())
-    });
-    let preset = plan.preset.as_ref().map(|name| format!("preset {}", clean(name)));
-    let parts: Vec<String> = file.into_iter().chain(preset).collect();
+fn settings_from(definition: &Definition) -> Option<String> {
+    let preset = definition.preset.as_ref().map(|name| format!("preset {}", clean(name)));
+    let parts: Vec<String> = definition.file.as_deref().map(clean).into_iter().chain(preset).collect();
     (!parts.is_empty()).then(|| parts.join(" + "))
 }

@@ -1,7 +1,7 @@
 //! Text that has to fit: cut to a width, wrapped, quoted.
 
-use ralph_core::marker::without_escapes;
-use ralph_core::view::clean;
+use ralph_model::marker::without_escapes;
+use ralph_model::text::clean;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Lines are written for this many columns where nothing else is known.

@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ralph_core::event::Event;
-use ralph_core::record::Record;
-use ralph_core::time::Timestamp;
+use ralph_model::event::Event;
+use ralph_model::record::Record;
+use ralph_model::time::Timestamp;
 
 use crate::Screen;
 

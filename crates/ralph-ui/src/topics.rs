@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ralph_core::event::{Event, IterationFinished, TopicPublished, TopicRejected};
-use ralph_core::hat::{Hat, Payload, Topic};
-use ralph_core::state::RunState;
-use ralph_core::time::Timestamp;
-use ralph_core::view::clean;
+use ralph_model::event::{Event, TopicPublished, TopicRejected};
+use ralph_model::hat::Payload;
+use ralph_model::text::clean;
+use ralph_model::time::Timestamp;
+use ralph_model::{HatNow, IterationRow, RowTopic};
+use serde::Serialize;
 
 use crate::Style;
 use crate::format::{clock_millis, count};
@@ -18,10 +19,12 @@ use crate::words::{OK, foreign};
 const SHOWN: usize = 4;
 /// Of a payload at least this much is shown, however narrow the window.
 const LEAST: usize = 4;
+/// Where a topic goes that no hat gets.
+const NOBODY: &str = "nobody";
 
 /// `code_reviewer`, `code_reviewer failed`, `code_reviewer idle`; without a hat the outcome alone.
-pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {
-    match &finished.hat {
+pub(crate) fn head(row: &IterationRow, outcome: &str) -> String {
+    match &row.hat {
         None => outcome.to_owned(),
         Some(hat) if outcome == OK => clean(hat),
         Some(hat) => format!("{} {outcome}", clean(hat)),
@@ -29,32 +32,25 @@ pub(crate) fn head(finished: &IterationFinished, outcome: &str) -> String {
 }
 
 /// ` → review.changes_requested (2 of 3)`
-pub(crate) fn published(finished: &IterationFinished) -> String {
+pub(crate) fn published(row: &IterationRow) -> String {
     let mut out = String::new();
-    if !finished.publishes.is_empty() {
-        out.push_str(&format!(" → {}", each_once(&finished.publishes)));
+    if row.topic_count > 0 {
+        out.push_str(&format!(" → {}", each_once(&row.topics, row.topic_count)));
     }
-    if let Some((number, of)) = finished.activation.and_then(|one| Some((one.number, one.of?))) {
+    if let Some((number, of)) = row.activation.and_then(|one| Some((one.number, one.of?))) {
         out.push_str(&format!(" ({number} of {of})"));
     }
     out
 }
 
 /// `plan.ready, build.task ×12`; of many different ones the first.
-fn each_once(topics: &[Topic]) -> String {
-    let mut seen: Vec<(&Topic, u32)> = Vec::new();
-    for topic in topics {
-        match seen.iter_mut().find(|(known, _)| *known == topic) {
-            Some((_, times)) => *times = times.saturating_add(1),
-            None => seen.push((topic, 1)),
-        }
-    }
-    let one = |(topic, times): &(&Topic, u32)| match times {
-        1 => clean(topic.as_str()),
-        n => format!("{} ×{n}", clean(topic.as_str())),
+fn each_once(topics: &[RowTopic], all: u32) -> String {
+    let one = |topic: &RowTopic| match topic.times {
+        1 => clean(&topic.topic),
+        n => format!("{} ×{n}", clean(&topic.topic)),
     };
-    let shown: Vec<String> = seen.iter().take(SHOWN).map(one).collect();
-    let more = seen.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = topics.iter().take(SHOWN).map(one).collect();
+    let more = usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(shown.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))
 }
@@ -102,7 +98,7 @@ pub(crate) fn notice(event: &Event) -> String {
 pub(crate) fn receivers(event: &TopicPublished) -> String {
     let to: Vec<String> = event.to.iter().map(|hat| clean(hat)).collect();
     let dropped: Vec<String> = event.dropped.iter().map(|hat| clean(hat)).collect();
-    let to = if to.is_empty() { "nobody".to_owned() } else { to.join(", ") };
+    let to = if to.is_empty() { NOBODY.to_owned() } else { to.join(", ") };
     match dropped.is_empty() {
         true => to,
         false => format!("{to} (dropped for {})", dropped.join(", ")),
@@ -143,19 +139,26 @@ pub fn line(event: &TopicPublished, at: Timestamp, columns: Option<usize>, style
 }
 
 /// How often each hat has been put on, and what waits for it: `code_reviewer 3 of 3 (exhausted)`.
-pub(crate) fn hats(state: &RunState) -> Vec<String> {
-    let Some((bus, plan)) = state.bus.as_ref().zip(state.plan.hats.as_deref()) else { return Vec::new() };
-    let one = |hat: &Hat| {
-        let of = plan.hat(&hat.id).and_then(|hat| hat.max_activations);
-        let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
-        let note = match (hat.exhausted, hat.pending.len()) {
+pub(crate) fn hats(hats: &[HatNow]) -> Vec<String> {
+    let one = |hat: &HatNow| {
+        let of = hat.max_activations.map(|of| format!(" of {of}")).unwrap_or_default();
+        let note = match (hat.exhausted, hat.pending_count) {
             (true, _) => " (exhausted)".to_owned(),
             (false, 0) => String::new(),
             (false, n) => format!(" ({n} pending)"),
         };
-        format!("{} {}{of}{note}", clean(&hat.id), hat.activations)
+        format!("{} {}{of}{note}", clean(&hat.hat), hat.activations)
     };
-    bus.hats().iter().map(one).collect()
+    hats.iter().map(one).collect()
+}
+
+/// How often a topic went from one hat to another, or to nobody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TopicCount {
+    pub topic: String,
+    pub from: String,
+    pub to: Option<String>,
+    pub count: u64,
 }
 
 /// How often each topic went where.
@@ -165,7 +168,7 @@ pub struct Counts(BTreeMap<(String, String, String), u64>);
 impl Counts {
     /// Once for everybody who got it.
     pub fn add(&mut self, event: &TopicPublished) {
-        let nobody = if event.to.is_empty() { &["nobody".to_owned()][..] } else { &[] };
+        let nobody = if event.to.is_empty() { &[NOBODY.to_owned()][..] } else { &[] };
         for to in event.to.iter().chain(nobody) {
             let key = (event.topic.to_string(), event.from.clone(), to.clone());
             let count = self.0.entry(key).or_default();
@@ -184,10 +187,13 @@ impl Counts {
         self.0.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    pub fn to_json(&self) -> serde_json::Value {
-        let one = |((topic, from, to), count): (&(String, String, String), &u64)| {
-            let to = Some(to).filter(|to| *to != "nobody");
-            serde_json::json!({ "topic": topic, "from": from, "to": to, "count": count })
+    /// One entry for each way that a topic went.
+    pub fn counted(&self) -> Vec<TopicCount> {
+        let one = |((topic, from, to), count): (&(String, String, String), &u64)| TopicCount {
+            topic: topic.clone(),
+            from: from.clone(),
+            to: Some(to.clone()).filter(|to| to != NOBODY),
+            count: *count,
         };
         self.0.iter().map(one).collect()
     }

@@ -3,24 +3,22 @@
 pub(crate) mod gates;
 pub(crate) mod stuck;
 
-use ralph_core::event::JournalFailed;
 use std::time::Duration;
 
-use ralph_core::event::{
-    AgentExited, AgentRetrying, AgentText, CommandFinished, Event, Exit, InterruptCause, IterationFinished,
-    IterationInterrupted, KillCause, Outcome, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled,
-    ToolFinished,
+use ralph_model::event::{
+    AgentExited, AgentRetrying, AgentText, CommandFinished, Event, Exit, InterruptCause, JournalFailed,
+    KillCause, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled, ToolFinished,
 };
-use ralph_core::guard::{GUARDS, GuardDef};
-use ralph_core::ids::IterationNumber;
-use ralph_core::marker::AgentState;
-use ralph_core::stop::Interrupt;
-use ralph_core::time::Timestamp;
-use ralph_core::usage::Usage;
-use ralph_core::view::{Ended, clean};
+use ralph_model::ids::IterationNumber;
+use ralph_model::marker::AgentState;
+use ralph_model::stop::Interrupt;
+use ralph_model::text::clean;
+use ralph_model::time::Timestamp;
+use ralph_model::usage::Usage;
+use ralph_model::{IterationRow, RowOutcome};
 
 use crate::Style;
-use crate::format::{clock_from, count, duration, guard_name, money, thousands};
+use crate::format::{clock_from, count, duration, limit_name, money, thousands};
 use crate::paint::{Paint, Tone};
 use crate::text::{command, fit};
 use crate::topics;
@@ -51,41 +49,37 @@ pub(crate) fn number(iteration: IterationNumber, attempt: u32) -> String {
 }
 
 /// `ok 41s, 2 files changed, $0.12`
-pub(crate) fn finished(finished: &IterationFinished) -> Phrase {
-    let took = duration(finished.duration);
-    let mut rest = match finished.outcome {
-        Outcome::Ok | Outcome::Failed | Outcome::Silent | Outcome::Hung => format!(" {took}"),
+fn finished(row: &IterationRow) -> Phrase {
+    let took = duration(row.duration.unwrap_or_default());
+    let mut rest = match row.outcome {
         // What the agent itself took is a little less, or more where it did not want to end.
-        Outcome::TimedOut => format!(" after {}", finished.time_limit().map_or(took, foreign)),
+        RowOutcome::TimedOut => format!(" after {}", row.time_limit.as_deref().map_or(took, foreign)),
+        _ => format!(" {took}"),
     };
     // "timed out after 2h" needs no "killed after 2h" behind it.
-    if let Some(error) = finished.error.as_deref().filter(|_| finished.outcome != Outcome::TimedOut) {
+    if let Some(error) = row.error.as_deref().filter(|_| row.outcome != RowOutcome::TimedOut) {
         rest.push_str(&format!(": {}", foreign(error)));
     }
-    rest.push_str(&topics::published(finished));
-    if let Some(files) = finished.files_changed {
-        rest.push_str(&format!(", {} changed", count(files, "file", "files")));
+    rest.push_str(&topics::published(row));
+    if let Some(files) = &row.files {
+        rest.push_str(&format!(", {} changed", count(files.count, "file", "files")));
     }
-    rest.push_str(&spent(&finished.usage, finished.cost_usd));
-    rest.push_str(&stuck::score(finished.stuck_score));
-    if finished.claims_complete {
+    rest.push_str(&spent(&row.usage, row.cost_usd));
+    rest.push_str(&stuck::score(row.stuck_score));
+    if row.claim.is_some() {
         rest.push_str(", says it is complete");
     }
-    match (finished.waits_as(), &finished.blocked) {
-        (Some(AgentState::Idle), _) => {
-            return Phrase { tone: Tone::Dim, head: topics::head(finished, "idle"), rest };
+    let word = match (row.waits_as, &row.blocked) {
+        (Some(AgentState::Idle), _) => Some("idle"),
+        (Some(AgentState::WaitingForReview), _) => Some("waits for review"),
+        (Some(AgentState::Blocked), _) | (_, Some(_)) => {
+            rest.push_str(", says it is blocked");
+            None
         }
-        (Some(AgentState::WaitingForReview), _) => {
-            return Phrase { tone: Tone::Dim, head: topics::head(finished, "waits for review"), rest };
-        }
-        (Some(AgentState::Blocked), _) | (_, Some(_)) => rest.push_str(", says it is blocked"),
-        (Some(AgentState::Working) | None, None) => {}
-    }
-    Phrase {
-        tone: Tone::of_outcome(finished.outcome),
-        head: topics::head(finished, outcome(finished.outcome)),
-        rest,
-    }
+        (Some(AgentState::Working) | None, None) => None,
+    };
+    let tone = if word.is_some() { Tone::Dim } else { Tone::of_outcome(row.outcome) };
+    Phrase { tone, head: topics::head(row, word.unwrap_or(outcome(row.outcome))), rest }
 }
 
 /// `, $0.12`; tokens where nobody knows what they cost; nothing for an agent that tells neither.
@@ -100,22 +94,24 @@ fn spent(usage: &Usage, cost_usd: Option<f64>) -> String {
 /// What needs no word where a hat is named.
 pub(crate) const OK: &str = "ok";
 
-fn outcome(outcome: Outcome) -> &'static str {
+fn outcome(outcome: RowOutcome) -> &'static str {
     match outcome {
-        Outcome::Ok => OK,
-        Outcome::Failed => "failed",
-        Outcome::TimedOut => "timed out",
-        Outcome::Silent => "silent",
-        Outcome::Hung => "hung",
+        RowOutcome::Running => "running",
+        RowOutcome::Ok => OK,
+        RowOutcome::Failed => "failed",
+        RowOutcome::TimedOut => "timed out",
+        RowOutcome::Silent => "silent",
+        RowOutcome::Hung => "hung",
+        RowOutcome::Interrupted => "interrupted",
     }
 }
 
 /// `interrupted after 12s: the limit of runtime is reached`
-pub(crate) fn interrupted(cut: &IterationInterrupted) -> Phrase {
-    let why = match &cut.why {
+fn interrupted(row: &IterationRow, cause: &InterruptCause) -> Phrase {
+    let why = match cause {
         InterruptCause::Crash => "ralph went down; it runs again".to_owned(),
         InterruptCause::Stop => "the run was stopped".to_owned(),
-        InterruptCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key.as_str())),
+        InterruptCause::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
         InterruptCause::Limit => "a usage limit; it runs again".to_owned(),
         InterruptCause::Outage => "the agent's service does not work; it runs again".to_owned(),
         InterruptCause::Person => "the agent needs a person".to_owned(),
@@ -123,18 +119,27 @@ pub(crate) fn interrupted(cut: &IterationInterrupted) -> Phrase {
             return Phrase { tone: Tone::Bad, head: "not started".to_owned(), rest: String::new() };
         }
     };
-    let mut rest = format!(" after {}: {why}", duration(cut.duration));
-    rest.push_str(&spent(&cut.usage, cut.cost_usd));
-    Phrase { tone: Tone::Notice, head: "interrupted".to_owned(), rest }
+    let mut rest = format!(" after {}: {why}", duration(row.duration.unwrap_or_default()));
+    rest.push_str(&spent(&row.usage, row.cost_usd));
+    Phrase { tone: Tone::Notice, head: outcome(row.outcome).to_owned(), rest }
+}
+
+/// How an attempt ended.
+fn row_phrase(row: &IterationRow) -> Phrase {
+    match &row.interrupted {
+        Some(cause) => interrupted(row, cause),
+        None => finished(row),
+    }
+}
+
+/// `ok 41s, 2 files changed, $0.12 (attempt 2)`
+fn ended(row: &IterationRow, paint: Paint) -> String {
+    format!("{}{}", row_phrase(row).paint(paint), attempt(row.attempt))
 }
 
 /// `#3 ok 41s, 2 files changed, $0.12`
-pub(crate) fn ended(ended: &Ended, paint: Paint) -> String {
-    let (iteration, attempt, phrase) = match ended {
-        Ended::Finished(f) => (f.iteration, f.attempt, finished(f)),
-        Ended::Interrupted(cut) => (cut.iteration, cut.attempt, interrupted(cut)),
-    };
-    let number = number(iteration, attempt);
+pub(crate) fn row(row: &IterationRow, paint: Paint) -> String {
+    let (number, phrase) = (number(row.iteration, row.attempt), row_phrase(row));
     match phrase.tone {
         // Nothing happened: the line is not to catch the eye.
         Tone::Dim => paint.dim(&format!("◇ {number} {}{}", phrase.head, phrase.rest)),
@@ -170,21 +175,14 @@ pub(crate) fn leftovers(exited: &AgentExited) -> Option<String> {
     (exited.leftovers > 0).then(|| format!("{what} of #{} {were} ended", exited.iteration))
 }
 
-pub(crate) fn agent_command(started: &ralph_core::plan::AgentPlan, columns: usize) -> String {
-    command(&started.program, &started.args, columns)
+/// A program and its arguments, as one would type them.
+pub(crate) fn agent_command(words: &[String], columns: usize) -> String {
+    words.split_first().map_or_else(String::new, |(program, args)| command(program, args, columns))
 }
 
 /// A text from outside, in one line that is not too long.
 pub(crate) fn foreign(text: &str) -> String {
     fit(&clean(text), QUOTED)
-}
-
-pub(crate) fn guard_def(key: &str) -> Option<&'static GuardDef> {
-    GUARDS.iter().find(|def| def.stop.key == key)
-}
-
-fn guard_by_key(key: &str) -> String {
-    guard_def(key).map_or_else(|| clean(key), guard_name)
 }
 
 pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
@@ -248,7 +246,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::TimerFired(timer) => match &timer.slot {
             TimerSlot::IterationTimeout => "the iteration has used its time".to_owned(),
             TimerSlot::Wait => "the wait is over".to_owned(),
-            TimerSlot::Guard(key) => format!("the limit of {} is reached", guard_by_key(key.as_str())),
+            TimerSlot::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
         },
         Event::TopicEmitted(_)
         | Event::HatReset(_)
@@ -264,8 +262,8 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::GuidanceDelivered { count: n, .. } => count(*n, "message", "messages"),
         Event::AgentKilled(e) => kill_cause(&e.why, e.grace),
         Event::IterationIdle(e) => format!("{} in a row", e.streak),
-        Event::IterationFinished(e) => format!("{}{}", finished(e).paint(paint), attempt(e.attempt)),
-        Event::IterationInterrupted(e) => format!("{}{}", interrupted(e).paint(paint), attempt(e.attempt)),
+        Event::IterationFinished(e) => ended(&e.into(), paint),
+        Event::IterationInterrupted(e) => ended(&e.into(), paint),
         Event::CompletionClaimed { .. } => "the agent says the task is complete".to_owned(),
         Event::GatesStarted(_)
         | Event::GateStarted(_)
@@ -336,7 +334,8 @@ fn attempt(attempt: u32) -> String {
 fn started(started: &RunStarted) -> String {
     let plan = &started.plan;
     let workspace = clean(&plan.workspace.to_string_lossy());
-    format!("{} in {workspace}, agent {}", clean(&started.run.0), agent_command(&plan.agent, 60))
+    let agent = command(&plan.agent.program, &plan.agent.args, 60);
+    format!("{} in {workspace}, agent {agent}", clean(&started.run.0))
 }
 
 fn stop_how(request: &StopRequest) -> String {
@@ -375,7 +374,7 @@ fn kill_cause(why: &KillCause, grace: Duration) -> String {
         KillCause::Timeout => "it has used its time".to_owned(),
         KillCause::Silence => "it printed nothing for too long".to_owned(),
         KillCause::Hung => "it had said its last word and did not end".to_owned(),
-        KillCause::Guard(key) => format!("the limit of {} is reached", guard_by_key(key.as_str())),
+        KillCause::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
         KillCause::Stop => "the run is stopped".to_owned(),
         KillCause::Escalated => "asked again, without grace".to_owned(),
     };

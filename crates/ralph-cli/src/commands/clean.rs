@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ralph_core::view::clean as clean_text;
+use ralph_core::ids::RunId;
+use ralph_model::text::clean as clean_text;
 use ralph_runtime::store::{RunDir, Store, Summary};
+use serde::Serialize;
 
 use super::workspace;
 use crate::args::CleanArgs;
@@ -13,6 +15,14 @@ use crate::error::CliError;
 const DEFAULT_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// What all runs may take together; `RALPH_STATE_QUOTA` in bytes, 0 for no limit.
 const DEFAULT_QUOTA: u64 = 4 << 30;
+
+/// What was removed, or would be.
+#[derive(Serialize)]
+struct Cleaned {
+    removed: Vec<RunId>,
+    bytes: u64,
+    dry_run: bool,
+}
 
 pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     let store = Store::from_env()?;
@@ -53,7 +63,7 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     if args.json {
         let dry = args.dry_run;
         let removed: Vec<_> = removed.into_iter().map(|(id, _)| id).collect();
-        crate::io::print_json(&serde_json::json!({ "removed": removed, "bytes": freed, "dry_run": dry }))?;
+        crate::io::print_json(&Cleaned { removed, bytes: freed, dry_run: dry })?;
         return Ok(0);
     }
     let verb = if args.dry_run { "would be removed" } else { "removed" };

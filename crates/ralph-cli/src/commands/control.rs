@@ -8,15 +8,25 @@ use ralph_core::stop::StopKind;
 use ralph_runtime::control::{self, Request};
 use ralph_runtime::session::Session;
 use ralph_runtime::store::RunDir;
+use serde::Serialize;
 
 use super::pick;
 use crate::args::{ControlArgs, PickArgs, SayArgs, StopArgs, UnpauseArgs};
 use crate::error::CliError;
 
 /// What came of a request.
+#[derive(Serialize)]
 struct Answer {
     run: String,
     events: Vec<Event>,
+}
+
+/// The same for programs.
+#[derive(Serialize)]
+struct AnswerJson<'a> {
+    message: &'a str,
+    #[serde(flatten)]
+    answer: &'a Answer,
 }
 
 impl Answer {
@@ -27,9 +37,7 @@ impl Answer {
     /// `message` is the answer in words.
     fn print(self, message: &str, json: bool) -> Result<u8, CliError> {
         match json {
-            true => crate::io::print_json(
-                &serde_json::json!({ "run": self.run, "message": message, "events": self.events }),
-            )?,
+            true => crate::io::print_json(&AnswerJson { message, answer: &self })?,
             false => crate::io::print(message)?,
         }
         Ok(0)
@@ -149,9 +157,8 @@ pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<Vec<Event>, CliError> {
 }
 
 fn hats_of(run: &RunDir) -> Result<Vec<String>, CliError> {
-    let view = super::view(run)?;
-    let plan = view.state().and_then(|state| state.plan.hats.as_deref());
-    Ok(plan.map(|plan| plan.hats.iter().map(|hat| hat.id.clone()).collect()).unwrap_or_default())
+    let run = super::snapshot(run, ralph_runtime::clock::now())?;
+    Ok(run.hats.into_iter().map(|hat| hat.hat).collect())
 }
 
 fn ask(args: &PickArgs, request: &Request) -> Result<Answer, CliError> {

@@ -110,7 +110,7 @@ fn count(path: &Path, filter: &Filter, json: bool) -> Result<u8, CliError> {
         }
     }
     match json {
-        true => crate::io::print_json(&counts.to_json())?,
+        true => crate::io::print_json(&counts.counted())?,
         false => crate::io::print(&counts.to_text())?,
     }
     Ok(0)

@@ -1,8 +1,9 @@
 //! `ralph list`
 
-use ralph_core::replay::Folder;
+use ralph_core::observe::Folder;
+use ralph_model::RunListing;
 use ralph_runtime::store::{RunDir, Store, Summary};
-use ralph_ui::list::{self, ListedState, RunListing};
+use ralph_ui::list;
 
 use super::{each_record, workspace};
 use crate::args::ListArgs;
@@ -23,7 +24,7 @@ pub fn list(args: ListArgs) -> Result<u8, CliError> {
         })
         .collect();
     match args.json {
-        true => crate::io::print_json(&list::to_json(&runs))?,
+        true => crate::io::print_json(&runs)?,
         false => {
             crate::io::print(&list::render(
                 &runs,
@@ -38,18 +39,16 @@ pub fn list(args: ListArgs) -> Result<u8, CliError> {
 
 /// A run that has stopped says it all in its last record; of any other, all of them are read.
 fn listing(run: &RunDir, summary: Summary) -> RunListing {
-    let Some(stopped) = summary.stopped else { return unfinished(run, summary.live) };
-    RunListing {
-        run: summary.id,
-        state: ListedState::Stopped { reason: stopped.reason.to_string(), kind: stopped.kind },
-        iterations: stopped.iterations,
-        failures: stopped.failures,
+    let Some(stopped) = &summary.stopped else { return unfinished(run, summary.live) };
+    let mut listing = RunListing {
         started_at: Some(summary.started_at),
         last_at: Some(summary.last_at),
-        cost_usd: stopped.cost_usd,
         name: summary.name,
-        workspace: summary.workspace,
-    }
+        workspace: summary.workspace.to_string_lossy().into_owned(),
+        ..RunListing::named(summary.id)
+    };
+    listing.stop(stopped);
+    listing
 }
 
 fn unfinished(run: &RunDir, live: bool) -> RunListing {
@@ -58,8 +57,8 @@ fn unfinished(run: &RunDir, live: bool) -> RunListing {
         folder.push(&record);
         Ok(())
     });
-    match (folder.state, read) {
-        (Some(state), Ok(())) => RunListing::of(&state, live),
+    match (folder.observe(), read) {
+        (Some(seen), Ok(())) => RunListing::of(seen, live),
         (_, Err(error)) => RunListing::damaged(run.id.clone(), error.to_string()),
         (None, _) => RunListing::damaged(run.id.clone(), "its journal does not begin with a start"),
     }

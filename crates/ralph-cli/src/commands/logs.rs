@@ -7,6 +7,7 @@ use ralph_core::event::Event;
 use ralph_core::ids::IterationNumber;
 use ralph_runtime::spool;
 use ralph_runtime::store::RunDir;
+use serde::Serialize;
 
 use super::{each_record, pick};
 use crate::args::LogsArgs;
@@ -15,6 +16,17 @@ use crate::io::quiet;
 
 /// Attempts that were started, and how much each printed once that is known.
 type Attempts = BTreeMap<(IterationNumber, u32), Option<u64>>;
+
+/// An attempt and where what it printed is.
+#[derive(Serialize)]
+struct LoggedAttempt {
+    iteration: IterationNumber,
+    attempt: u32,
+    /// Nothing until the attempt has ended.
+    output_bytes: Option<u64>,
+    /// Nothing where it printed nothing.
+    file: Option<String>,
+}
 
 pub fn logs(args: LogsArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
@@ -37,10 +49,10 @@ pub fn logs(args: LogsArgs) -> Result<u8, CliError> {
             .map(|((iteration, attempt), total)| {
                 let file = run.log(*iteration, *attempt);
                 let file = file.is_file().then(|| file.to_string_lossy().into_owned());
-                serde_json::json!({ "iteration": iteration, "attempt": attempt, "output_bytes": total, "file": file })
+                LoggedAttempt { iteration: *iteration, attempt: *attempt, output_bytes: *total, file }
             })
             .collect();
-        crate::io::print_json(&attempts.into())?;
+        crate::io::print_json(&attempts)?;
         return Ok(0);
     }
     let titles = wanted.len() > 1 || io::stdout().is_terminal();

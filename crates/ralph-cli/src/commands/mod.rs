@@ -21,7 +21,8 @@ mod show;
 use std::path::{Path, PathBuf};
 
 use ralph_core::record::Record;
-use ralph_core::view::View;
+use ralph_core::time::Timestamp;
+use ralph_model::{Fold, RunSnapshot};
 use ralph_runtime::journal::{Line, Lines};
 use ralph_runtime::store::{RunDir, Store};
 
@@ -51,8 +52,12 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Presets(args) => presets::presets(args),
         Command::Demo(args) => demo::demo(args),
         Command::DemoAgent => demo::agent(),
-        Command::Schema => {
-            crate::io::print_json(ralph_config::schema())?;
+        Command::Schema(args) => {
+            match (args.events, args.snapshot) {
+                (true, _) => crate::io::print_json(&ralph_model::schema::events())?,
+                (_, true) => crate::io::print_json(&ralph_model::schema::snapshot())?,
+                (false, false) => crate::io::print_json(ralph_config::schema())?,
+            }
             Ok(0)
         }
         Command::Doc { name } => {
@@ -101,11 +106,12 @@ fn decode(line: &[u8]) -> Result<Record, CliError> {
 }
 
 /// What a run is now, from all of its records.
-fn view(run: &RunDir) -> Result<View, CliError> {
-    let mut view = View::default();
+fn snapshot(run: &RunDir, now: Timestamp) -> Result<RunSnapshot, CliError> {
+    let mut fold = Fold::default();
     each_record(run, &mut |record| {
-        view.apply(&record);
+        fold.apply(&record);
         Ok(())
     })?;
-    Ok(view)
+    let snapshot = fold.snapshot(now, run.is_live());
+    snapshot.ok_or_else(|| CliError::Failed(format!("nothing is recorded of run {}", run.id)))
 }

@@ -1,7 +1,9 @@
 //! `ralph replay`: an old run through the rendering of a live one, or through a fresh engine.
 
-use ralph_core::replay::Verifier;
+use ralph_core::ids::RunId;
+use ralph_core::replay::{Difference, Verifier};
 use ralph_runtime::store::RunDir;
+use serde::Serialize;
 
 use super::{each_record, pick, screen};
 use crate::args::ReplayArgs;
@@ -21,6 +23,15 @@ pub fn replay(args: ReplayArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
+/// What came of feeding the recorded inputs to a fresh engine.
+#[derive(Serialize)]
+struct Verified<'a> {
+    run: &'a RunId,
+    inputs: u64,
+    decisions: u64,
+    difference: Option<&'a Difference>,
+}
+
 fn verify(run: &RunDir, json: bool) -> Result<u8, CliError> {
     let mut verifier = Verifier::default();
     let mut different = None;
@@ -32,15 +43,12 @@ fn verify(run: &RunDir, json: bool) -> Result<u8, CliError> {
     })?;
     if json {
         let code = u8::from(different.is_some());
-        let difference = different.map(|found| {
-            serde_json::json!({ "seq": found.seq, "recorded": found.recorded, "decided": found.decided })
-        });
-        crate::io::print_json(&serde_json::json!({
-            "run": run.id,
-            "inputs": verifier.inputs,
-            "decisions": verifier.decisions,
-            "difference": difference,
-        }))?;
+        crate::io::print_json(&Verified {
+            run: &run.id,
+            inputs: verifier.inputs,
+            decisions: verifier.decisions,
+            difference: different.as_deref(),
+        })?;
         return Ok(code);
     }
     let Some(found) = different else {

@@ -1,8 +1,9 @@
 //! `ralph resume`
 
 use ralph_core::plan::Plan;
+use ralph_core::replay::Folder;
 use ralph_core::stop::StopKind;
-use ralph_core::view::View;
+use ralph_model::Fold;
 use ralph_runtime::journal;
 use ralph_runtime::session::Session;
 
@@ -36,7 +37,8 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     if let Some(cut) = session.cut {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
-    let screen = screen::open(&args.screen, View::from_state(state.clone()), &session)?;
+    let fold = Fold::from_folder(Folder { state: Some(state.clone()) });
+    let screen = screen::open(&args.screen, fold, &session)?;
     let stopped = session.work(crate::VERSION, Some(plan), &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);

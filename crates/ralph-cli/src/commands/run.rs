@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use ralph_core::ids::IterationNumber;
 use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::prompt::{self, Draft};
-use ralph_core::view::View;
+use ralph_model::Fold;
 use ralph_runtime::process::{ResolveError, resolve_program};
 use ralph_runtime::session::Session;
 use ralph_runtime::store::Store;
@@ -64,7 +64,7 @@ pub fn work(
     }
     let store = Store::from_env()?;
     let session = Session::create(&store, plan)?;
-    let screen = screen::open(screen, View::default(), &session)?;
+    let screen = screen::open(screen, Fold::default(), &session)?;
     let stopped = session.work(crate::VERSION, None, &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use ralph_core::event::{Event, LoopAnswer};
 use ralph_core::record::Record;
-use ralph_core::state::Phase;
-use ralph_core::view::View;
+use ralph_model::Fold;
 use ralph_runtime::session::Session;
 use ralph_ui::{
     JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity, terminal_can_redraw,
@@ -20,29 +19,29 @@ use crate::io::style;
 /// A reader that does not read may keep ralph from ending for this long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn options(args: &ScreenArgs, view: View, keys: bool) -> ScreenOptions {
+fn options(args: &ScreenArgs, fold: Fold, keys: bool) -> ScreenOptions {
     let verbosity = match (args.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, true) => Verbosity::Verbose,
         _ => Verbosity::Normal,
     };
-    ScreenOptions { verbosity, view, keys, columns: terminal_width(), ..ScreenOptions::new(style()) }
+    ScreenOptions { verbosity, fold, keys, columns: terminal_width(), ..ScreenOptions::new(style()) }
 }
 
 /// The screen of a live run: JSON if asked for, a live line on a terminal that can redraw it, else plain lines. At a
 /// terminal a person can also press keys.
-pub fn open(args: &ScreenArgs, view: View, session: &Session) -> io::Result<RunScreen> {
+pub fn open(args: &ScreenArgs, fold: Fold, session: &Session) -> io::Result<RunScreen> {
     let lives = !args.json && terminal_can_redraw(io::stdout().is_terminal(), |name| std::env::var_os(name));
-    let waiting = session.state().is_some_and(|state| matches!(state.phase, Phase::Waiting(_)));
+    let waiting = fold.is_waiting();
     let keys = lives.then(|| Keys::start(waiting, session.commander())).flatten();
     let can_press = keys.is_some();
     let out = Box::new(io::stdout());
     let screen: Box<dyn Screen> = if args.json {
         Box::new(JsonScreen::new(out))
     } else if lives {
-        Box::new(LiveScreen::new(out, options(args, view, can_press), terminal_width))
+        Box::new(LiveScreen::new(out, options(args, fold, can_press), terminal_width))
     } else {
-        Box::new(PlainScreen::new(out, options(args, view, false)))
+        Box::new(PlainScreen::new(out, options(args, fold, false)))
     };
     Ok(RunScreen { thread: ScreenThread::start(screen, ralph_runtime::clock::now)?, keys })
 }
@@ -52,7 +51,7 @@ pub fn replay(args: &ScreenArgs) -> Box<dyn Screen> {
     let out = Box::new(io::BufWriter::new(io::stdout()));
     match args.json {
         true => Box::new(JsonScreen::new(out)),
-        false => Box::new(PlainScreen::new(out, options(args, View::default(), false))),
+        false => Box::new(PlainScreen::new(out, options(args, Fold::default(), false))),
     }
 }
 

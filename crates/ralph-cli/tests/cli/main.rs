@@ -20,6 +20,7 @@ mod pty;
 mod ralph_md;
 mod resume;
 mod run;
+mod schema;
 mod show;
 mod signals;
 mod stop;

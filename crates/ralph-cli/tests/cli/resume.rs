@@ -14,7 +14,7 @@ fn a_wait_that_was_cut_off_only_lasts_for_its_rest() {
     let resumed = world.start(["resume"]);
     let status = || world.ralph(["status", "--json"]).expect(0).json();
     wait_until("the resumed run", || status()["pid"].is_u64());
-    assert_eq!(status()["wait_until"], until.as_str());
+    assert_eq!(status()["phase"]["until"], until.as_str());
     resumed.wait().expect(3);
     let events = world.events();
     assert_eq!(events.of("delay.started").len(), 1, "the wait was not begun anew");

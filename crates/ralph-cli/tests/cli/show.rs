@@ -39,8 +39,8 @@ fn a_run_that_was_killed_is_listed_as_crashed_and_a_live_one_as_running() {
     assert_eq!(state(), "running");
     let status = world.ralph(["status", "--json"]).expect(0).json();
     assert_eq!(
-        (&status["state"], &status["iteration"], &status["said"]),
-        (&json!("running"), &json!(1), &json!("up"))
+        (&status["state"], &status["phase"]["is"], &status["phase"]["iteration"], &status["said"]),
+        (&json!("running"), &json!("running"), &json!(1), &json!("up"))
     );
     live.kill();
     assert_eq!(state(), "crashed");
@@ -174,7 +174,7 @@ fn explain_names_the_guard_that_ended_the_run() {
     assert!(line.contains("max_iterations") && line.contains("2 of 2"), "{text}");
     let json = world.ralph(["explain", "--json"]).expect(0).json();
     assert_eq!(json["stopped"]["reason"], "max_iterations");
-    let guards = json["guards"].as_array().expect("guards");
+    let guards = json["limits"].as_array().expect("limits");
     let ended: Vec<&Value> = guards.iter().filter(|guard| guard["ended_the_run"] == true).collect();
     assert_eq!(ended.len(), 1);
     assert_eq!(
@@ -182,7 +182,7 @@ fn explain_names_the_guard_that_ended_the_run() {
         (&json!("max_iterations"), &json!(2.0), &json!(2.0))
     );
     assert!(!json["evidence"].as_array().expect("evidence").is_empty());
-    assert!(json["off"].as_array().expect("a list").contains(&json!("max_cost")));
+    assert!(json["limits_off"].as_array().expect("a list").contains(&json!("max_cost")));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use ralph_core::hat::{Edge, Graph, Kind, Source};
-use ralph_core::view::clean;
+use ralph_model::hat::{Edge, Graph, Kind, Source};
+use ralph_model::text::clean;
 
 use super::counted;
 

@@ -7,7 +7,6 @@ use ralph_core::event::{Exit, StopHow, TimerSlot};
 use ralph_core::input::Report;
 use ralph_core::plan::{Limits, Plan, Proof};
 use ralph_core::stop::{Interrupt, StopKey};
-use ralph_core::view::View;
 use unicode_width::UnicodeWidthStr;
 
 fn limited(change: impl FnOnce(&mut Limits)) -> Script {
@@ -78,9 +77,8 @@ fn out_of_iterations_with_a_claim_that_was_refused() {
     // Whoever sees the run from its resume on is told too.
     let mut script = Script::start(plan);
     script.works(30, 0, 0.1).ends(3, |exited| exited.claims_complete = true);
-    let state = script.engine.state().clone();
-    let stopped = state.stopped.clone().expect("an end");
-    let block = crate::closing::block(&View::from_state(state), &stopped, script.now, &Style::plain());
+    let run = counted(&script.records).snapshot(script.now, true).expect("a run");
+    let block = crate::closing::block(&run, &Style::plain());
     let line = "  refused the last claim (#2): require_passing_tests: no test command was run";
     assert!(block.iter().any(|shown| shown == line), "{block:#?}");
 }

@@ -1,17 +1,17 @@
 //! The texts of explain, status, list and events.
 
 use super::script::*;
-use crate::list::{ListedState, RunListing};
 use crate::{Style, event_line, explain, list, status};
 use ralph_core::event::{Exit, TimerSlot};
 use ralph_core::ids::RunId;
 use ralph_core::input::Command;
 use ralph_core::plan::{IdlePlan, Limits, Plan, Reaction};
 use ralph_core::stop::StopKey;
+use ralph_model::{RunListing, RunWord};
 use unicode_width::UnicodeWidthStr;
 
 fn explained(script: &Script, alive: bool) -> String {
-    explain::render(&script.view(), script.now, alive, &Style::plain())
+    explain::render(&script.snapshot_at(script.now, alive), &Style::plain())
 }
 
 fn failing() -> Script {
@@ -120,27 +120,10 @@ fn explain_a_run_that_goes_on_and_one_that_died() {
 }
 
 #[test]
-fn explain_as_json_names_the_guard_and_the_records() {
-    let script = failing();
-    let json = explain::to_json(&script.view(), script.now, false);
-    let guards = json["guards"].as_array().unwrap();
-    let ended: Vec<_> = guards.iter().filter(|g| g["ended_the_run"] == true).map(|g| &g["key"]).collect();
-    assert_eq!(ended, ["consecutive_failures"]);
-    assert_eq!(json["stopped"]["reason"], "consecutive_failures");
-    assert_eq!(
-        json["off"],
-        serde_json::json!(["max_tokens", "max_idle", "stop_on_error", "rejected_completions"])
-    );
-    let types: Vec<_> = json["evidence"].as_array().unwrap().iter().map(|r| &r["type"]).collect();
-    assert_eq!(types, ["iteration.finished", "agent.exited", "iteration.finished", "run.stopped"]);
-    assert_eq!(json["evidence"][3]["seq"], script.records.len() as u64);
-}
-
-#[test]
 fn status_of_a_run_at_work() {
     let mut script = Script::start(plan());
     script.works(41, 2, 0.12).says("Now the checkout.").hears("be careful").pass(12);
-    insta::assert_snapshot!(status::render(&script.view(), script.now, true, &Style::plain()), @r#"
+    insta::assert_snapshot!(status::render(&script.snapshot(), script.now, &Style::plain()), @r#"
     run        0119a4c2 (shop)
     state      running: iteration 2 of 100, for 12s
     workspace  /srv/anna/shop
@@ -154,18 +137,13 @@ fn status_of_a_run_at_work() {
     next       ralph events 0119a4c2 --follow
                ralph stop 0119a4c2
     "#);
-    let json = status::to_json(&script.view(), script.now, true);
-    assert_eq!((&json["state"], &json["iteration"]), (&"running".into(), &2.into()));
-    assert_eq!(json["runtime_ms"], 53_000);
-    let dead = status::to_json(&script.view(), script.now.plus(std::time::Duration::from_secs(900)), false);
-    assert_eq!((&dead["state"], &dead["pid"]), (&"crashed".into(), &serde_json::Value::Null));
 }
 
 #[test]
 fn status_in_every_other_state() {
     let state = |script: &Script, alive| {
         let now = script.now.plus(std::time::Duration::from_secs(90));
-        let text = status::render(&script.view(), now, alive, &Style::plain());
+        let text = status::render(&script.snapshot_at(now, alive), now, &Style::plain());
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
         text.lines().nth(1).unwrap_or_default().to_owned()
     };
@@ -189,7 +167,7 @@ fn status_in_every_other_state() {
 #[test]
 fn a_list_of_runs() {
     let at_work = Script::start(plan());
-    let listing = |script: &Script, alive| RunListing::of(script.view().state().unwrap(), alive);
+    let listing = |script: &Script, alive| RunListing::of(script.engine.observe(), alive);
     let mut waiting = Script::start(Plan { name: "日本".to_owned(), ..plan() });
     waiting.fails(1, 1);
     let runs = [
@@ -199,7 +177,7 @@ fn a_list_of_runs() {
         listing(&at_work, false),
         RunListing::damaged(RunId("0119ffff".to_owned()), "record 7: the checksum does not fit"),
     ];
-    assert_eq!(runs[1].state, ListedState::Waiting);
+    assert_eq!(runs[1].state, RunWord::Waiting);
     let now = at_work.now.plus(std::time::Duration::from_secs(7500));
     insta::assert_snapshot!(list::render(&runs, now, true, &Style::plain()), @r#"
     RUN       STATE                          ITERATIONS    STARTED    COST   NAME  WORKSPACE
@@ -210,10 +188,9 @@ fn a_list_of_runs() {
     0119ffff  damaged                        0             -          -            record 7: the checksum does not fit
     "#);
     assert_eq!(list::render(&[], now, false, &Style::plain()), "no runs yet; start one with: ralph run\n");
-    let json = list::to_json(&runs);
-    let states: Vec<_> = json.as_array().unwrap().iter().map(|run| &run["state"]).collect();
+    let states = runs.each_ref().map(|run| run.state.as_str());
     assert_eq!(states, ["running", "waiting", "stopped", "crashed", "damaged"]);
-    assert_eq!((&json[2]["reason"], &json[2]["kind"]), (&"consecutive_failures".into(), &"failed".into()));
+    assert_eq!(runs[2].reason.as_deref(), Some("consecutive_failures"));
 }
 
 #[test]

@@ -2,38 +2,10 @@
 
 use super::script::*;
 use crate::{LiveScreen, Style, Verbosity, status, topics};
-use ralph_core::event::{Event, FilesChanged, TopicPublished};
-use ralph_core::hat::{HatPlan, HatsPlan, Pattern};
+use ralph_core::event::{Event, TopicPublished};
 use ralph_core::marker::{AgentState, Published};
-use ralph_core::plan::Plan;
 use ralph_core::time::Timestamp;
 use unicode_width::UnicodeWidthStr;
-
-fn hats() -> Plan {
-    let patterns = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Pattern>>();
-    let hat = |id: &str, triggers: &[&str], publishes: &[&str]| {
-        HatPlan::new(id, patterns(triggers), patterns(publishes))
-    };
-    let hats = HatsPlan::new(vec![
-        hat("executor", &["task.start", "review.changes_requested"], &["implementation.done"]),
-        HatPlan {
-            max_activations: Some(2),
-            ..hat("code_reviewer", &["implementation.done"], &["review.changes_requested"])
-        },
-    ]);
-    Plan { hats: Some(Box::new(hats)), ..plan() }
-}
-
-impl Script {
-    fn publishes(&mut self, topic: &str, payload: &str) -> &mut Script {
-        self.ends(41, |exited| {
-            let (topic, payload) = (topic.to_owned(), payload.to_owned());
-            exited.published = vec![Published { topic, payload, truncated: false }];
-            exited.files = Some(FilesChanged { count: 2, paths: Vec::new(), digest: None });
-            exited.cost_usd = Some(0.12);
-        })
-    }
-}
 
 /// The executor never satisfies the reviewer, and nobody hears that it is exhausted.
 fn exhausting() -> Script {
@@ -61,7 +33,7 @@ fn the_live_line_names_the_hat() {
 fn the_answer_of_ralph_emit_is_nothing_that_the_agent_says() {
     let mut script = Script::start(hats());
     script.says("the change is made\nok\n");
-    assert_eq!(script.view().said(), Some("the change is made"));
+    assert_eq!(script.snapshot().said.as_deref(), Some("the change is made"));
 }
 
 #[test]
@@ -115,14 +87,13 @@ fn in_a_window_a_payload_makes_room_for_who_gets_it() {
 #[test]
 fn status_tells_how_often_each_hat_was_put_on() {
     let mut script = exhausting();
-    let shown = |script: &Script| status::render(&script.view(), script.now, true, &Style::plain());
+    let shown = |script: &Script| status::render(&script.snapshot(), script.now, &Style::plain());
     assert!(
         shown(&script).contains("hats       executor 2, code_reviewer 2 of 2 (exhausted)\n"),
         "{}",
         shown(&script)
     );
-    let json = status::to_json(&script.view(), script.now, true);
-    assert_eq!(json["hats"][1]["exhausted"], true);
+    assert!(script.snapshot().hats[1].exhausted);
     script = Script::start(hats());
     assert!(shown(&script).contains("hats       executor 0 (1 pending), code_reviewer 0 of 2\n"));
 }

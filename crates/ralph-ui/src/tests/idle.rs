@@ -8,7 +8,6 @@ use ralph_core::event::{TimerSlot, WakeCause, WakeTriggered};
 use ralph_core::input::{Command, Report};
 use ralph_core::marker::AgentState;
 use ralph_core::plan::{Backoff, IdlePlan, Limits, Plan, Reaction, WaitPlan};
-use ralph_core::state::Phase;
 
 fn idle_plan(max: Option<u64>) -> Plan {
     let secs = Duration::from_secs;
@@ -18,7 +17,11 @@ fn idle_plan(max: Option<u64>) -> Plan {
     Plan { idle: IdlePlan { wait, wake, ..IdlePlan::default() }, ..plan() }
 }
 
-impl Script {
+trait Idles {
+    fn idles(&mut self, state: AgentState) -> &mut Script;
+}
+
+impl Idles for Script {
     fn idles(&mut self, state: AgentState) -> &mut Script {
         self.ends(4, |exited| {
             exited.state = Some(state);
@@ -32,10 +35,8 @@ fn an_idle_run_on_a_pipe() {
     let mut script = Script::start(idle_plan(Some(100)));
     script.works(41, 2, 0.12).idles(AgentState::Idle).pass(30).fire(TimerSlot::Wait);
     script.idles(AgentState::Idle).pass(10);
-    let epoch = match &script.engine.state().phase {
-        Phase::Waiting(waiting) => waiting.epoch,
-        other => panic!("{other:?}"),
-    };
+    // A wait is named by the number of records there were when it began: its own was the last.
+    let epoch = script.records.len() as u64;
     let by = WakeCause::File { path: "/srv/anna/shop/pm/INBOX.md".to_owned() };
     script.input(Report::WakeTriggered(WakeTriggered { epoch, by }));
     script.idles(AgentState::WaitingForReview).pass(1).input(Command::SkipWait);

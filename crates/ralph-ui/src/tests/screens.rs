@@ -7,7 +7,6 @@ use crate::{JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, Style, V
 use ralph_core::event::{Event, Exit, StopHow};
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
-use ralph_core::view::View;
 
 #[test]
 fn a_run_on_a_pipe() {
@@ -83,9 +82,9 @@ fn json_is_the_records_and_nothing_else() {
 fn a_resumed_run_is_told_from_its_resume_on() {
     let mut script = Script::start(plan());
     script.works(41, 2, 0.12).pass(5);
-    let (state, before) = (script.view().state().cloned().unwrap(), script.records.len());
+    let (fold, before) = (counted(&script.records), script.records.len());
     script.pass(3600).resumes(plan().limits).works(9, 0, 0.05).says("half").pass(1);
-    let options = ScreenOptions { view: View::from_state(state), ..ScreenOptions::new(Style::plain()) };
+    let options = ScreenOptions { fold, ..ScreenOptions::new(Style::plain()) };
     let text = show(&script.records[before..], |out| PlainScreen::new(out, options));
     insta::assert_snapshot!(text, @r#"
     resumed run 0119a4c2 in /srv/anna/shop

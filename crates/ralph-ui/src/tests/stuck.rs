@@ -13,7 +13,11 @@ use crate::{LiveScreen, Style, Verbosity, detect, event_line, explain};
 const ERROR: &str =
     "Running the tests.\nsrc/cart.rs:45: error: `tally_cart` is private\n1 test failed: checkout\n";
 
-impl Script {
+trait Tells {
+    fn tells(&mut self, text: &str) -> &mut Script;
+}
+
+impl Tells for Script {
     fn tells(&mut self, text: &str) -> &mut Script {
         let mut sketcher = Sketcher::new();
         sketcher.push(text.as_bytes());
@@ -46,12 +50,11 @@ fn a_stuck_run_on_a_pipe() {
 #[test]
 fn what_explain_and_events_say_about_it() {
     let script = circling(StuckAction::Redirect, 5);
-    let mut view = ralph_core::view::View::default();
-    script.records.iter().for_each(|record| view.apply(record));
-    let text = explain::render(&view, script.now, false, &Style::plain());
+    let run = script.snapshot();
+    let text = explain::render(&run, &Style::plain());
     assert!(text.contains("* output_similarity"), "{text}");
     assert!(text.contains("stuck 1.00 after the last iteration\n  going in circles: "), "{text}");
-    assert_eq!(explain::to_json(&view, script.now, false)["stuck"]["alarms"], 2);
+    assert_eq!(run.stuck.alarms, 2);
     let lines: Vec<String> =
         script.records.iter().map(|record| event_line::render(record, &Style::plain())).collect();
     let has = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));

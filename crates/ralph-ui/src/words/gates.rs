@@ -1,10 +1,10 @@
 //! Gates and claims in words.
 
-use ralph_core::event::{
+use ralph_model::event::{
     CompletionAccepted, CompletionRejected, Event, GateFinished, GatesFinished, GatesStarted,
 };
-use ralph_core::ids::IterationNumber;
-use ralph_core::view::clean;
+use ralph_model::ids::IterationNumber;
+use ralph_model::text::clean;
 
 use super::{Phrase, foreign, kill_cause};
 use crate::format::{count, duration};

@@ -1,8 +1,8 @@
 //! A run that goes in circles, in words.
 
-use ralph_core::event::{Event, LoopAnswer, LoopDetected, LoopSuspected};
-use ralph_core::ids::IterationNumber;
-use ralph_core::view::clean;
+use ralph_model::event::{Event, LoopAnswer, LoopDetected, LoopSuspected};
+use ralph_model::ids::IterationNumber;
+use ralph_model::text::clean;
 
 use super::foreign;
 use crate::paint::{Paint, Tone};
