@@ -171,7 +171,7 @@ impl RunState {
             crashes: 0,
             patience: Patience::default(),
             proof: ProofState::default(),
-            ledger: Ledger::new(&started.plan.workspace.to_string_lossy(), started.plan.proof.checks.clone()),
+            ledger: Ledger::default(),
             memory: memory_of(&started.plan),
             idle: Idle::default(),
             stuck: Stuck::new(&started.plan.stuck),

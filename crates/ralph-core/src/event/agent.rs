@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::CheckRun;
 use crate::detector::Sketch;
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
@@ -42,6 +43,9 @@ pub struct ToolCalled {
     pub command: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The tests, linters and type checkers that the command runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckRun>,
 }
 
 /// A tool has ended. `ok` is absent where the agent does not say, or says "success" whatever happened.
@@ -57,6 +61,22 @@ pub struct ToolFinished {
     /// The beginning and the end of what it printed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
+    /// What the tests, linters and type checkers that the command ran came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckRun>,
+    /// The call does nothing but look around: a search that finds nothing is an answer, not an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_looks: bool,
+}
+
+impl ToolFinished {
+    /// Nothing where the agent does not say.
+    pub fn has_failed(&self) -> Option<bool> {
+        match (self.exit_code, self.ok) {
+            (Some(code), ok) => Some(code != 0 || ok == Some(false)),
+            (None, ok) => ok.map(|ok| !ok),
+        }
+    }
 }
 
 /// The agent's own tries against a service that does not answer.

@@ -19,6 +19,7 @@ use ralph_core::event::{
     AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, ToolCalled, ToolFinished, UsageUpdated,
 };
 use ralph_core::input::Report;
+use ralph_evidence::check::CheckReader;
 
 use self::listen::silence::Silence;
 use self::listen::{Heard, Output};
@@ -65,13 +66,18 @@ pub(crate) struct Attempt {
     before: OnceLock<Duration>,
     /// What lets its agent publish.
     token: OnceLock<String>,
+    /// Recognises the checks that its tools run.
+    checks: Mutex<CheckReader>,
 }
 
 impl Attempt {
     pub(crate) fn new(shared: &Arc<Shared>, group: &Arc<Group>, spawn: SpawnAgent) -> Self {
         let busy = Mutex::new(Some(group.begin()));
         let (shared, group) = (Arc::clone(shared), Arc::clone(group));
-        Self { shared, group, busy, spawn, before: OnceLock::new(), token: OnceLock::new() }
+        let workspace = shared.plan.workspace.to_string_lossy();
+        let checks = Mutex::new(CheckReader::new(&workspace, &shared.plan.proof.checks));
+        drop(workspace);
+        Self { shared, group, busy, spawn, before: OnceLock::new(), token: OnceLock::new(), checks }
     }
 
     fn run(self) {
@@ -125,11 +131,26 @@ impl Attempt {
                 Report::AgentText(AgentText { iteration, attempt, text, truncated })
             }
             Heard::ToolCalled { id, kind, name, command, path } => {
-                let kind = kind.to_owned();
-                Report::ToolCalled(ToolCalled { iteration, attempt, id, kind, name, command, path })
+                let (kind, checks) = (kind.to_owned(), Vec::new());
+                let mut called = ToolCalled { iteration, attempt, id, kind, name, command, path, checks };
+                lock(&self.checks).called(&mut called);
+                Report::ToolCalled(called)
             }
             Heard::ToolFinished { id, ok, command, exit_code, output } => {
-                Report::ToolFinished(ToolFinished { iteration, attempt, id, ok, command, exit_code, output })
+                let (checks, only_looks) = (Vec::new(), false);
+                let mut finished = ToolFinished {
+                    iteration,
+                    attempt,
+                    id,
+                    ok,
+                    command,
+                    exit_code,
+                    output,
+                    checks,
+                    only_looks,
+                };
+                lock(&self.checks).finished(&mut finished);
+                Report::ToolFinished(finished)
             }
             Heard::Retrying { tried, of, reason } => {
                 Report::AgentRetrying(AgentRetrying { iteration, attempt, tried, of, reason })

@@ -396,8 +396,16 @@ fn tools_and_retries_of_an_attempt_that_is_over_are_not_recorded() {
     let mut run = Run::new(plan());
     let (iteration, attempt) = (IterationNumber(1), 1);
     let (id, kind, name) = ("1".to_owned(), "shell".to_owned(), "Bash".to_owned());
-    let tool =
-        Report::ToolCalled(ToolCalled { iteration, attempt, id, kind, name, command: None, path: None });
+    let tool = Report::ToolCalled(ToolCalled {
+        iteration,
+        attempt,
+        id,
+        kind,
+        name,
+        command: None,
+        path: None,
+        checks: Vec::new(),
+    });
     let reason = "overloaded".to_owned();
     let retry = Report::AgentRetrying(AgentRetrying { iteration, attempt, tried: Some(1), of: None, reason });
     assert_eq!(run.send(tool.clone()), ["tool.called"]);

@@ -1,6 +1,7 @@
 //! What a claim has to stand.
 
 use super::*;
+use crate::check::{CheckResult, CheckRun, Kind};
 use crate::effect::RunGates;
 use crate::event::{CompletionRejected, GateFinished, GatesFinished, ToolCalled, ToolFinished, TreeSeen};
 use crate::plan::{GatePlan, GateWhen, NoErrors, Proof};
@@ -13,17 +14,50 @@ fn gated() -> Run {
     with(Proof { gates: vec![GatePlan::new("tests", &["make"])], ..Proof::default() })
 }
 
+/// The checks that are recognised in the commands of these tests.
+fn checks(command: &str, code: i64) -> Vec<CheckRun> {
+    let (kind, program) = match command.split(' ').next() {
+        Some("cargo") => (Kind::Test, "cargo test"),
+        Some("eslint") => (Kind::Lint, "eslint"),
+        _ => return Vec::new(),
+    };
+    let result = match code {
+        _ if command.contains('|') => CheckResult::Unknown,
+        0 => CheckResult::Passed,
+        _ => CheckResult::Failed,
+    };
+    let (program, dir, wider) = (program.to_owned(), String::new(), Vec::new());
+    vec![CheckRun { kind, command: program.clone(), program, dir, whole: true, wider, result }]
+}
+
 /// A tool of the agent ran a command and ended.
 fn tool(run: &mut Run, command: &str, code: i64) {
     let running = run.engine.state().running().unwrap();
     let (iteration, attempt, id) = (running.iteration, running.attempt, command.to_owned());
     let (kind, name) = ("shell".to_owned(), "Bash".to_owned());
     let command = Some(command.to_owned());
-    let called =
-        ToolCalled { iteration, attempt, id: id.clone(), kind, name, command: command.clone(), path: None };
+    let called = ToolCalled {
+        iteration,
+        attempt,
+        id: id.clone(),
+        kind,
+        name,
+        command: command.clone(),
+        path: None,
+        checks: Vec::new(),
+    };
     run.send(Report::ToolCalled(called));
-    let (ok, exit_code, output) = (Some(code == 0), Some(code), String::new());
-    run.send(Report::ToolFinished(ToolFinished { iteration, attempt, id, ok, command, exit_code, output }));
+    run.send(Report::ToolFinished(ToolFinished {
+        iteration,
+        attempt,
+        checks: checks(&id, code),
+        only_looks: ["grep", "ls"].iter().any(|look| id.starts_with(look)),
+        id,
+        ok: Some(code == 0),
+        command,
+        exit_code: Some(code),
+        output: String::new(),
+    }));
 }
 
 fn claim(run: &mut Run) -> Vec<&'static str> {
@@ -104,7 +138,7 @@ fn a_check_that_is_left_failing_refuses_a_claim_unless_told_otherwise() {
 
 #[test]
 fn what_ralph_ran_outranks_what_the_agent_reported() {
-    let gate = GatePlan { kind: Some(crate::check::Kind::Test), ..GatePlan::new("tests", &["make"]) };
+    let gate = GatePlan { kind: Some(Kind::Test), ..GatePlan::new("tests", &["make"]) };
     let proof = Proof { gates: vec![gate], require_passing_tests: true, ..Proof::default() };
     let mut run = with(proof);
     tool(&mut run, "cargo test", 101);

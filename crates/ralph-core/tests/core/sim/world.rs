@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use ralph_core::check::{CheckResult, CheckRun, Kind};
 use ralph_core::effect::{RunGates, SpawnAgent, When};
 use ralph_core::engine::GRACE;
 use ralph_core::event::{
@@ -343,11 +344,41 @@ fn tool(agent: &Agent, word: u64, rng: &mut Rng) -> Report {
     let command = Some(rng.pick(&["make", TEST]).to_owned());
     if rng.one_in(2) {
         let (kind, name) = ("shell".to_owned(), "Bash".to_owned());
-        return Report::ToolCalled(ToolCalled { iteration, attempt, id, kind, name, command, path: None });
+        let checks = checks(command.as_deref(), None);
+        let called = ToolCalled { iteration, attempt, id, kind, name, command, path: None, checks };
+        return Report::ToolCalled(called);
     }
     let (ok, exit_code) = rng.pick(&[(Some(true), Some(0)), (Some(false), Some(2)), (None, None)]);
-    let output = "made".to_owned();
-    Report::ToolFinished(ToolFinished { iteration, attempt, id, ok, command, exit_code, output })
+    let (output, only_looks, checks) = ("made".to_owned(), false, checks(command.as_deref(), ok));
+    Report::ToolFinished(ToolFinished {
+        iteration,
+        attempt,
+        id,
+        ok,
+        command,
+        exit_code,
+        output,
+        checks,
+        only_looks,
+    })
+}
+
+/// What is recognised in a command.
+fn checks(command: Option<&str>, ok: Option<bool>) -> Vec<CheckRun> {
+    let fact = |command: &str| CheckRun {
+        kind: Kind::Test,
+        program: command.to_owned(),
+        dir: String::new(),
+        command: command.to_owned(),
+        whole: true,
+        wider: Vec::new(),
+        result: match ok {
+            Some(true) => CheckResult::Passed,
+            Some(false) => CheckResult::Failed,
+            None => CheckResult::Unknown,
+        },
+    };
+    command.filter(|command| *command == TEST).map(fact).into_iter().collect()
 }
 
 fn retry(agent: &Agent, word: u64) -> Report {

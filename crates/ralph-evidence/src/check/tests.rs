@@ -1,6 +1,7 @@
 use super::*;
-use crate::event::{ToolCalled, ToolFinished};
-use crate::ids::IterationNumber;
+use ralph_core::check::{Failing, Ledger, Settled};
+use ralph_core::event::{ToolCalled, ToolFinished};
+use ralph_core::ids::IterationNumber;
 
 /// `test: npm test`, with `?` where the status is not the check's.
 fn seen(command: &str) -> String {
@@ -452,20 +453,22 @@ fn no_text_panics_or_recurses_without_end() {
     assert_eq!(recognise(&"npm run test:a; ".repeat(1000), &[]).len(), 1);
 }
 
+/// What is read of a shell's calls, and the ledger that folds it.
 struct Shell {
+    reader: CheckReader,
     ledger: Ledger,
     calls: u32,
 }
 
 impl Shell {
     fn new() -> Self {
-        Self { ledger: Ledger::new("/srv/work", Vec::new()), calls: 0 }
+        Self { reader: CheckReader::new("/srv/work", &[]), ledger: Ledger::default(), calls: 0 }
     }
 
     fn call(&mut self, kind: &str, command: Option<&str>) -> String {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
-        self.ledger.called(&ToolCalled {
+        let mut call = ToolCalled {
             iteration: IterationNumber(1),
             attempt: 1,
             id: id.clone(),
@@ -473,20 +476,17 @@ impl Shell {
             name: "tool".to_owned(),
             command: command.map(str::to_owned),
             path: None,
-        });
+            checks: Vec::new(),
+        };
+        self.reader.called(&mut call);
+        self.ledger.called(&call);
         id
     }
 
     fn end(&mut self, id: &str, ok: Option<bool>, exit_code: Option<i64>, output: &str) {
-        self.ledger.finished(&ToolFinished {
-            iteration: IterationNumber(1),
-            attempt: 1,
-            id: id.to_owned(),
-            ok,
-            command: None,
-            exit_code,
-            output: output.to_owned(),
-        });
+        let mut end = finished(id, ok, exit_code, output);
+        self.reader.finished(&mut end);
+        self.ledger.finished(&end);
     }
 
     fn ran(&mut self, command: &str, code: i64) -> &mut Self {
@@ -501,6 +501,20 @@ impl Shell {
 
     fn left(&self) -> Vec<String> {
         self.ledger.left_failing().into_iter().map(|failing| failing.command).collect()
+    }
+}
+
+fn finished(id: &str, ok: Option<bool>, exit_code: Option<i64>, output: &str) -> ToolFinished {
+    ToolFinished {
+        iteration: IterationNumber(1),
+        attempt: 1,
+        id: id.to_owned(),
+        ok,
+        command: None,
+        exit_code,
+        output: output.to_owned(),
+        checks: Vec::new(),
+        only_looks: false,
     }
 }
 
@@ -614,7 +628,7 @@ fn what_is_left_failing_is_cleared_by_a_pass_of_its_kind_only() {
     let word = |command: &str| told.iter().find(|(it, _)| it == command).map(|(_, word)| *word);
     assert_eq!((word("npm test"), word("npm run lint")), (Some("failed"), Some("passed")));
     let failing = shell.ledger.left_failing();
-    assert_eq!(failing, [Failing { kind: Kind::Test, command: "npm test".to_owned(), exit_code: Some(1) }]);
+    assert_eq!(failing, [Failing { kind: Kind::Test, command: "npm test".to_owned() }]);
 }
 
 #[test]
@@ -704,22 +718,17 @@ fn the_ledger_stays_small_and_keeps_what_failed() {
         shell.ran(&format!("npm run lint -- file{n}"), 0);
         shell.call("shell", Some(&format!("pytest tests/{n}")));
     }
-    assert!(shell.ledger.entries.len() <= 64 && shell.ledger.open.len() <= 64);
+    assert_eq!(shell.ledger.results().count(), 64);
+    assert_eq!(shell.reader.open.len(), 64);
     assert_eq!(shell.left(), ["npm test broken"]);
 }
 
 #[test]
 fn a_result_without_its_call_is_told_by_its_own_command() {
-    let mut ledger = Ledger::new("/w", Vec::new());
-    let end = ToolFinished {
-        iteration: IterationNumber(1),
-        attempt: 1,
-        id: "x".to_owned(),
-        ok: Some(true),
-        command: Some("cargo test".to_owned()),
-        exit_code: None,
-        output: String::new(),
-    };
-    ledger.finished(&end);
-    assert_eq!(ledger.passing(Kind::Test), Settled::Passed);
+    let mut shell = Shell::new();
+    let mut end =
+        ToolFinished { command: Some("cargo test".to_owned()), ..finished("x", Some(true), None, "") };
+    shell.reader.finished(&mut end);
+    shell.ledger.finished(&end);
+    assert_eq!(shell.ledger.passing(Kind::Test), Settled::Passed);
 }
