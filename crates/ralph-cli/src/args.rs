@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
-use ralph_core::detector::{DETECTORS, DetectorDef};
+use ralph_evidence::detector::{DETECTORS, DetectorDef};
 
 use ralph_config::Given;
 
@@ -304,7 +304,8 @@ pub struct DetectArgs {
 }
 
 fn detectors() -> clap::builder::PossibleValuesParser {
-    let one = |def: &DetectorDef| clap::builder::PossibleValue::new(def.key).help(def.summary);
+    let one =
+        |def: &'static DetectorDef| clap::builder::PossibleValue::new(def.key.as_str()).help(def.summary);
     DETECTORS.iter().map(one).collect::<Vec<_>>().into()
 }
 

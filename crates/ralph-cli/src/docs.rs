@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use ralph_agents::AGENTS;
 use ralph_agents::agent::{PromptInput, ToolResults, Turn};
 use ralph_agents::price::{self, Price};
-use ralph_core::detector::DETECTORS;
 use ralph_core::guard::GUARDS;
 use ralph_core::plan::{StuckPlan, Use};
+use ralph_evidence::detector::DETECTORS;
 
 /// A generated text by its name. `cargo xtask gen` puts them into the documents.
 pub fn table(name: &str) -> Option<String> {
@@ -57,7 +57,7 @@ pub fn run_help() -> String {
 fn detectors_table() -> String {
     let mut out = String::from("| detector | | by default |\n|---|---|---|\n");
     for def in DETECTORS {
-        let role = match (def.is_for)(&StuckPlan::default()) {
+        let role = match (def.role)(&StuckPlan::default()) {
             Use::Decide => "decides",
             Use::Evidence => "evidence",
             Use::Stop => "ends the run",

@@ -5,7 +5,6 @@
 //! place that decides; its [`state`] changes only by applying events.
 
 pub mod check;
-pub mod detector;
 pub mod duration;
 pub mod effect;
 pub mod engine;

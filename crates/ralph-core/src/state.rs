@@ -2,7 +2,6 @@
 
 mod idle;
 mod proof;
-mod rehearsal;
 mod stuck;
 
 use std::time::Duration;
@@ -24,8 +23,7 @@ use crate::time::Timestamp;
 use crate::usage::Usage;
 
 pub use proof::{Checking, ProofState, Stage};
-pub use rehearsal::{Rehearsal, Rehearsed};
-pub use stuck::{Open, Seen, Stuck};
+pub use stuck::{Stuck, UndecidedAlarm};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
@@ -174,7 +172,7 @@ impl RunState {
             ledger: Ledger::default(),
             memory: memory_of(&started.plan),
             idle: Idle::default(),
-            stuck: Stuck::new(&started.plan.stuck),
+            stuck: Stuck::default(),
             runtime: Duration::ZERO,
             session: Session { epoch: 1, started_at: at, before: Duration::ZERO },
             usage: Usage::default(),
@@ -320,7 +318,7 @@ impl RunState {
         }
         if let Some(stuck) = &resumed.stuck {
             self.plan.stuck = stuck.clone();
-            self.stuck.replan(stuck);
+            self.stuck.start_over();
         }
         self.pid = resumed.pid;
         self.stop_request = None;

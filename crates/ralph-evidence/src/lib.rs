@@ -4,3 +4,15 @@
 //! runs to come and never what an old journal says.
 
 pub mod check;
+mod circle;
+pub mod detector;
+mod rehearsal;
+mod watch;
+
+pub use rehearsal::{Looked, Rehearsal};
+pub use watch::Watch;
+
+/// Of the detectors and of their sketches; it is recorded with what they find. A sketch of another version is not read again.
+/// Raise it with every change of what is found in the same outputs, and record a journal of the new version for the tests of
+/// `ralph replay --verify`.
+pub const DETECTORS_VERSION: u32 = 1;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ralph_core::event::{Event, GateFinished, LoopSuspected, Missing};
-use ralph_core::guard::{Asked, GUARDS, GuardDef, Reading};
+use ralph_core::guard::{GUARDS, GuardDef, Reading};
 use ralph_core::ids::IterationNumber;
 use ralph_core::observe::{Folder, HatSeen, Observation, PhaseSeen};
 use ralph_core::plan::{Plan, Task};
@@ -338,7 +338,7 @@ fn readings(run: Observation<'_>, now: Timestamp) -> Vec<LimitReading> {
         fraction: reading.fraction(),
         spent: reading.is_spent(),
         ended_the_run: reason == Some(def.stop.key),
-        counts_alarms: def.asked == [Asked::WhenStuck],
+        counts_alarms: def.asked.is_empty(),
     };
     run.readings(now).into_iter().map(one).collect()
 }

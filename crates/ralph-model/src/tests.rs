@@ -39,6 +39,7 @@ fn proved() -> Script {
         name: "bash".to_owned(),
         command: Some("make test\nmore".to_owned()),
         path: None,
+        checks: Vec::new(),
     };
     let end = |id: &str, code: i64| ToolFinished {
         iteration,
@@ -48,6 +49,8 @@ fn proved() -> Script {
         command: None,
         exit_code: Some(code),
         output: String::new(),
+        checks: Vec::new(),
+        only_looks: false,
     };
     script.input(Report::ToolCalled(call("a"))).input(Report::ToolFinished(end("a", 2)));
     script.input(Report::ToolCalled(call("b"))).input(Report::ToolFinished(end("b", 0)));

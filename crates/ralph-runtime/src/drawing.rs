@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ralph_agents::signal::{AgentSignal, ToolKind, ToolStatus};
-use ralph_core::detector::{Ignore, Sketch, Sketcher, ToolUse};
+use ralph_evidence::detector::{Ignore, Sketch, Sketcher, ToolUse};
 
 use crate::both_ends::BothEnds;
 use crate::process::Stream;

@@ -87,7 +87,10 @@ impl Driver<'_> {
     /// On disk first; only then is it shown, and only then is anything done about it.
     fn carry_out(&mut self, batch: Batch) -> Result<(), (JournalError, Batch)> {
         match self.journal.append(&batch.events) {
-            Ok(records) => records.iter().for_each(&mut *self.publish),
+            Ok(records) => {
+                self.executor.follow(&records);
+                records.iter().for_each(&mut *self.publish);
+            }
             Err(error) => return Err((error, batch)),
         }
         for (reply, events) in batch.replies {

@@ -8,12 +8,15 @@ use std::sync::{Arc, Mutex};
 use ralph_core::effect::Effect;
 use ralph_core::input::{Input, Report};
 use ralph_core::plan::Plan;
+use ralph_core::record::Record;
+use ralph_evidence::Watch;
 
 use crate::attempt::prepare::memory;
 use crate::attempt::{Attempt, Unreported};
 use crate::driver::Envelope;
 use crate::gate::Round;
 use crate::group::Group;
+use crate::lock;
 use crate::process::Supervisor;
 use crate::store::RunDir;
 use crate::timer::Timers;
@@ -44,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) gates: Arc<Group>,
     pub(crate) trees: Mutex<Trees>,
     pub(crate) tokens: Arc<Tokens>,
+    /// Looks for circles.
+    pub(crate) watch: Mutex<Watch>,
 }
 
 impl Shared {
@@ -77,13 +82,15 @@ impl Executor {
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
         tokens: Arc<Tokens>,
+        watch: Watch,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
         let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)));
-        let seen = Mutex::default();
-        let shared = Shared { plan, run, supervisor, lock, inbox, snapshot, seen, gates, trees, tokens };
+        let (seen, watch) = (Mutex::default(), Mutex::new(watch));
+        let shared =
+            Shared { plan, run, supervisor, lock, inbox, snapshot, seen, gates, trees, tokens, watch };
         Ok(Self { shared: Arc::new(shared), timers, attempt: Arc::default(), wake: None })
     }
 
@@ -106,6 +113,12 @@ impl Executor {
                 let _ = std::thread::Builder::new().name("agent".into()).spawn(move || attempt.run());
             }
         }
+    }
+
+    /// Follows the run: some of what is started depends on what happened before.
+    pub(crate) fn follow(&self, records: &[Record]) {
+        let mut watch = lock(&self.shared.watch);
+        records.iter().for_each(|record| watch.apply(&record.event));
     }
 
     /// Ends everything that was started at once and returns when they are gone.

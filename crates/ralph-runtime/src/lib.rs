@@ -16,6 +16,7 @@ mod platform;
 pub mod process;
 pub mod session;
 mod signals;
+pub mod sketches;
 pub mod spool;
 pub mod store;
 mod timer;

@@ -14,12 +14,14 @@ use ralph_core::record::Record;
 use ralph_core::replay::Folder;
 use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
+use ralph_evidence::Watch;
 
 use crate::control::Server;
 use crate::driver::{Driver, Envelope};
 use crate::executor::Executor;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Position, Storage};
 use crate::process::{self, Supervisor};
+use crate::sketches::Sketches;
 use crate::store::{RunDir, Store, StoreError};
 use crate::token::Tokens;
 use crate::workspace::{LockError, WorkspaceLock};
@@ -65,7 +67,13 @@ pub struct Session {
 
 enum Start {
     New(Box<Plan>),
-    Old(Box<RunState>),
+    Old(Box<RunState>, Box<Memory>),
+}
+
+/// What the detectors of stuck runs remember, and the sketches that it comes from.
+struct Memory {
+    watch: Watch,
+    sketches: Sketches,
 }
 
 impl Session {
@@ -86,11 +94,28 @@ impl Session {
         let workspace = run.summary().map(|summary| summary.workspace);
         let workspace = workspace.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
         let lock = lock_workspace(store, &workspace)?;
-        let mut folder = Folder::default();
-        let (journal, cut) = journal::open(&run.path, &mut |record| folder.push(record))?;
+        let (mut folder, mut watch) = (Folder::default(), None::<Watch>);
+        let mut sketches = Sketches::of(&run.path);
+        let (journal, cut) = journal::open(&run.path, &mut |record| {
+            folder.push(record);
+            match (&mut watch, &record.event) {
+                (None, Event::RunStarted(started)) => watch = Some(Watch::new(&started.plan.stuck)),
+                (Some(watch), event) => watch.replay(event, |exited| sketches.of_attempt(exited)),
+                (None, _) => {}
+            }
+        })?;
         let state = folder.state.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
+        let memory = Memory { watch: watch.unwrap_or_else(|| Watch::new(&state.plan.stuck)), sketches };
         let (inbox, outbox) = mpsc::channel();
-        Ok(Self { run, lock, journal, start: Start::Old(Box::new(state)), inbox, outbox, cut })
+        Ok(Self {
+            run,
+            lock,
+            journal,
+            start: Start::Old(Box::new(state), Box::new(memory)),
+            inbox,
+            outbox,
+            cut,
+        })
     }
 
     /// Puts something between the journal and its storage.
@@ -111,14 +136,14 @@ impl Session {
     /// Where an old run stands; nothing for a new one.
     pub fn state(&self) -> Option<&RunState> {
         match &self.start {
-            Start::Old(state) => Some(state),
+            Start::Old(state, _) => Some(state),
             Start::New(_) => None,
         }
     }
 
     /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
     pub fn record(mut self, command: Command) -> Result<Vec<Event>, SessionError> {
-        let Start::Old(state) = self.start else { return Ok(Vec::new()) };
+        let Start::Old(state, _) = self.start else { return Ok(Vec::new()) };
         // A run that crashed was not at work until now: its clock stands where it was last seen.
         let now = if state.stopped.is_some() { clock::now() } else { state.last_at };
         let mut engine = Engine::from_state(*state);
@@ -145,9 +170,9 @@ impl Session {
         supervisor.prewarm();
 
         let now = clock::now();
-        let (engine, first) = begin(&run, start, version, change, now);
+        let (engine, first, watch) = begin(&run, start, version, change, now);
         let plan = engine.state().plan.clone();
-        let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens)?;
+        let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens, watch)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
         match engine.state().stopped.clone() {
             Some(stopped) => Ok(stopped),
@@ -156,14 +181,25 @@ impl Session {
     }
 }
 
-fn begin(run: &RunDir, start: Start, version: &str, change: Option<Plan>, now: Timestamp) -> (Engine, Step) {
+fn begin(
+    run: &RunDir,
+    start: Start,
+    version: &str,
+    change: Option<Plan>,
+    now: Timestamp,
+) -> (Engine, Step, Watch) {
     let (version, pid) = (version.to_owned(), std::process::id());
     match start {
         Start::New(plan) => {
+            let watch = Watch::new(&plan.stuck);
             let started = RunStarted { run: run.id.clone(), format: FORMAT, version, pid, plan: *plan };
-            Engine::start(now, started)
+            let (engine, step) = Engine::start(now, started);
+            (engine, step, watch)
         }
-        Start::Old(state) => {
+        Start::Old(state, memory) => {
+            let Memory { watch, sketches } = *memory;
+            // Where that fails a sketch may be read again, after the next resume, for an attempt that is not its own.
+            let _ = sketches.drop_rest();
             let old = &state.plan;
             let limits = change.as_ref().map_or(&old.limits, |plan| &plan.limits).clone();
             let pace = change.as_ref().map(|plan| plan.pace.clone()).filter(|pace| *pace != old.pace);
@@ -172,7 +208,7 @@ fn begin(run: &RunDir, start: Start, version: &str, change: Option<Plan>, now: T
             let mut engine = Engine::from_state(*state);
             let command = Command::ResumeRun(Box::new(resumed));
             let step = engine.handle(now, Input::Command(command));
-            (engine, step)
+            (engine, step, watch)
         }
     }
 }

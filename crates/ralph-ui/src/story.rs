@@ -1,6 +1,6 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
-use ralph_model::event::{DelayStarted, Event, GateFinished, JournalFailed};
+use ralph_model::event::{DelayStarted, DetectorKey, Event, GateFinished, JournalFailed};
 use ralph_model::record::Record;
 use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
@@ -27,8 +27,8 @@ pub(crate) struct Story {
 /// A detector that goes on about the same thing is shown once.
 #[derive(Default)]
 struct Suspicions {
-    before: Vec<String>,
-    now: Vec<String>,
+    before: Vec<DetectorKey>,
+    now: Vec<DetectorKey>,
 }
 
 impl Suspicions {

@@ -14,7 +14,7 @@ const SLACK: u64 = 4 * 1024;
 
 pub fn run(_lab: &Lab) -> Result<Vec<Row>> {
     let mut cargo = repo::cargo(&repo::root());
-    cargo.args(["run", "--quiet", "--release", "--package", "ralph-core", "--example", "stuck"]);
+    cargo.args(["run", "--quiet", "--release", "--package", "ralph-evidence", "--example", "stuck"]);
     let text = repo::stdout_of(&mut cargo)?;
     let figures = text.lines().map(Figure::of).collect::<Result<Vec<_>>>()?;
     Ok(figures.iter().map(|figure| figure.row(&figures)).collect())

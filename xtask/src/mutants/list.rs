@@ -398,7 +398,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "loops_do_not_end_runs",
         file: "crates/ralph-core/src/state/stuck.rs",
-        find: "        self.ends = detected.action == LoopAnswer::Stop;\n",
+        find: "        self.ends = detected.stops_as.is_some();\n",
         replace: "",
         why: "A run that is called stuck goes on all the same.",
     },

@@ -4,17 +4,17 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use ralph_core::detector::{Case, Detector, DetectorDef, Ignore, Prediction};
 use ralph_core::event::Event;
 use ralph_core::plan::{AgentPlan, Plan, StuckPlan, Task, Use};
-use ralph_core::state::{Rehearsal, Rehearsed};
+use ralph_evidence::Rehearsal;
+use ralph_evidence::detector::{Case, DETECTORS, Detector, DetectorDef, Ignore, Prediction};
+use ralph_runtime::sketches::Sketches;
+use ralph_ui::detect::Looked;
 
 use super::{each_record, pick};
 use crate::args::DetectArgs;
 use crate::error::CliError;
 use ralph_config::{self as config, Flags};
-
-const DECIDES: &str = "no_progress";
 
 pub fn detect(args: DetectArgs) -> Result<u8, CliError> {
     match &args.cases {
@@ -28,7 +28,8 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
     let mut plan: Option<StuckPlan> = None;
     let mut rehearsal: Option<Rehearsal> = None;
-    let mut seen: Vec<Rehearsed> = Vec::new();
+    let mut seen: Vec<Looked> = Vec::new();
+    let mut sketches = Sketches::of(&run.path);
     each_record(&run, &mut |record| {
         if let Event::RunStarted(started) = &record.event {
             let settings = settings(&started.plan, &args.sets)?;
@@ -42,15 +43,21 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
             rehearsal = Some(Rehearsal::new(&settings));
             plan = Some(settings);
         }
-        seen.extend(rehearsal.as_mut().and_then(|rehearsal| rehearsal.apply(&record.event)));
+        let looked = rehearsal
+            .as_mut()
+            .and_then(|rehearsal| rehearsal.apply(&record.event, |exited| sketches.of_attempt(exited)));
+        seen.extend(looked.map(|one| {
+            let ralph_evidence::Looked { iteration, hat, findings } = one;
+            Looked { iteration, hat, findings }
+        }));
         Ok(())
     })?;
     let Some(plan) = plan else {
         return Err(CliError::Failed(format!("run {} has no beginning", run.id)));
     };
     if let Some(name) = &args.detector {
-        let found = seen.iter_mut().filter_map(|one| one.found.as_mut());
-        found.for_each(|found| found.retain(|found| found.def.key == name));
+        let found = seen.iter_mut().filter_map(|one| one.findings.as_mut());
+        found.for_each(|found| found.retain(|found| found.detector.as_str() == name));
     }
     if args.json {
         let lines: Vec<String> = seen.iter().map(|one| ralph_ui::detect::to_json(one).to_string()).collect();
@@ -86,9 +93,12 @@ fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
     let name = cases.display();
     let file = File::open(cases)
         .map_err(|error| CliError::Usage(format!("cannot open the cases {name}: {error}")))?;
-    let key = args.detector.as_deref().unwrap_or(DECIDES);
-    let def = DetectorDef::find(key)
-        .ok_or_else(|| CliError::Usage(format!("there is no detector called `{key}`")))?;
+    let def = match args.detector.as_deref() {
+        // The one that decides comes first.
+        None => DETECTORS.first(),
+        Some(key) => DetectorDef::find(key),
+    };
+    let def = def.ok_or_else(|| CliError::Usage("there is no detector of this name".to_owned()))?;
     let nothing = Plan::new("cases", ".", Task::Text(String::new()), AgentPlan::command("none"));
     let plan = settings(&nothing, &args.sets)?;
     let ignore = Ignore::new(&plan.ignore);
@@ -125,7 +135,7 @@ fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
 /// The index of the iteration after which the detector says "stuck", and why.
 fn first_alarm(case: &Case, mut detector: Box<dyn Detector>, ignore: &Ignore) -> Option<(usize, String)> {
     case.iterations.iter().map(|iteration| iteration.sketch(ignore)).enumerate().find_map(|(at, sketch)| {
-        let finding = detector.judge(&sketch);
+        let finding = detector.look(&sketch);
         detector.learn(&sketch);
         finding.alarm.then_some((at, finding.pattern))
     })

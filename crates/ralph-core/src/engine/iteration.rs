@@ -10,7 +10,7 @@ use crate::event::{
 use crate::failure::{Failure, FailureClass};
 use crate::guard::Guards;
 use crate::marker::AgentState;
-use crate::state::{Phase, Running};
+use crate::state::{Phase, Running, Stuck};
 use crate::stop;
 use crate::usage::Usage;
 
@@ -149,7 +149,7 @@ impl Turn<'_> {
             activation: self.activation(ok),
             publishes: self.staged_topics(ok),
         };
-        finished.stuck_score = self.state().stuck.score_after(&finished, exited);
+        finished.stuck_score = Stuck::score_after(&finished, exited);
         if finished.waits_as() == Some(AgentState::Idle) {
             let idle = &self.state().idle;
             let before = if idle.state == Some(AgentState::Idle) { idle.streak } else { 0 };

@@ -2,49 +2,55 @@
 
 use super::Turn;
 use super::between::Flow;
-use crate::event::{Event, LoopAnswer, LoopDetected, LoopIteration, LoopOption, LoopSuspected};
-use crate::guard::Asked;
+use crate::event::{Circle, Event, Finding, LoopAnswer, LoopDetected, LoopOption, LoopSuspected};
+use crate::guard::{loop_detected, output_similarity};
 use crate::hat::Topic;
-use crate::ids::RunId;
+use crate::ids::{IterationNumber, RunId};
 use crate::plan::{StuckAction, Use};
-use crate::state::{Open, Seen};
-
-/// Iterations that a report names at most, and repeated lines.
-const NAMED: usize = 12;
-const REPEATED: usize = 3;
+use crate::state::UndecidedAlarm;
+use crate::stop::StopKey;
 
 impl Turn<'_> {
     /// Tells what was found, decides what to do about it, and stops if nothing has helped.
     pub(super) fn heed_stuck(&mut self) -> Flow {
-        let open = self.state().stuck.open.clone();
-        for one in open.iter().filter(|one| !one.decides() && !one.told) {
-            self.emit(Event::LoopSuspected(LoopSuspected {
-                iteration: self.last_iteration(),
-                detector: one.detector.to_owned(),
-                evidence: one.pattern.clone(),
-                ratio: one.ratio,
-            }));
+        let alarms = self.state().stuck.undecided.clone();
+        for UndecidedAlarm { finding, told } in &alarms {
+            if !told && !finding.role.decides() {
+                self.emit(Event::LoopSuspected(LoopSuspected {
+                    iteration: self.last_iteration(),
+                    detector: finding.detector.clone(),
+                    evidence: finding.pattern.clone(),
+                    ratio: finding.ratio,
+                }));
+            }
         }
-        // Who stops the run by itself comes first.
-        let deciding = open.iter().filter(|one| one.decides()).max_by_key(|one| one.is_for == Use::Stop);
-        if let Some(one) = deciding {
-            let detected = self.report_loop(one, &open);
+        let findings = alarms.iter().map(|alarm| &alarm.finding);
+        // A detector that stops the run by itself comes first.
+        let deciding = findings.clone().filter(|finding| finding.role.decides());
+        if let Some(finding) = deciding.max_by_key(|finding| finding.role == Use::Stop) {
+            // Outputs that are alike support what is decided.
+            let similarity = findings.clone().find_map(|other| other.ratio);
+            let detected = self.report_loop(finding, similarity);
             self.emit(Event::LoopDetected(Box::new(detected)));
         }
-        let reason = self.state().stuck.ends.then(|| self.first_spent(Asked::WhenStuck)).flatten();
+        let stops_as = self.state().stuck.ending().and_then(|last| last.stops_as.as_ref());
+        let reason = stops_as.map(|key| match key.is(&[output_similarity::DEF.stop]) {
+            true => output_similarity::DEF.stop.because(loop_detected::message(self.state())),
+            false => loop_detected::DEF.stop.because(loop_detected::message(self.state())),
+        });
         self.stop_if(reason)
     }
 
-    fn last_iteration(&self) -> crate::ids::IterationNumber {
-        crate::ids::IterationNumber(self.state().iterations_finished)
+    fn last_iteration(&self) -> IterationNumber {
+        IterationNumber(self.state().iterations_finished)
     }
 
     /// `spared`: the circle ends by itself, or may be none.
-    fn answer(&self, is_for: Use, spared: bool) -> LoopAnswer {
+    fn answer(&self, role: Use, spared: bool) -> LoopAnswer {
         let (plan, stuck) = (&self.state().plan.stuck, &self.state().stuck);
         let first = stuck.alarms == 0;
         match plan.action {
-            _ if is_for == Use::Stop => LoopAnswer::Stop,
+            _ if role == Use::Stop => LoopAnswer::Stop,
             StuckAction::Warn => LoopAnswer::Warn,
             _ if first && self.hat_wants_loops() => LoopAnswer::HandOff,
             StuckAction::Ask => LoopAnswer::Ask,
@@ -62,93 +68,36 @@ impl Turn<'_> {
     }
 
     /// Hats that go in circles are ended by their own limit, with what it says about that.
-    fn is_bounded(&self, seen: &Seen) -> bool {
-        self.hat_plan(seen.hat.as_deref()).is_some_and(|hat| hat.max_activations.is_some())
+    fn is_bounded(&self, hat: Option<&str>) -> bool {
+        self.hat_plan(hat).is_some_and(|hat| hat.max_activations.is_some())
     }
 
-    fn report_loop(&self, one: &Open, all: &[Open]) -> LoopDetected {
+    fn report_loop(&self, finding: &Finding, similarity: Option<f64>) -> LoopDetected {
         let (state, plan) = (self.state(), &self.state().plan.stuck);
-        let circle: Vec<&Seen> = state.stuck.last_seen(one.iterations.clamp(1, NAMED)).collect();
-        // Words that repeat over files that do not are the words of somebody who says little.
-        let works = circle.len() > 1 && circle.iter().skip(1).all(|seen| seen.works);
-        let spared = works || circle.iter().any(|seen| self.is_bounded(seen));
-        let action = self.answer(one.is_for, spared);
-        let similar = all.iter().find(|other| other.detector == "similarity");
-        let counts = plan.action == StuckAction::Redirect && one.is_for == Use::Decide && !spared;
+        let circle = finding.circle.as_deref().cloned().unwrap_or_default();
+        let Circle { iterations, works, signature, repeated, unchanged } = circle;
+        let spared = works || iterations.iter().any(|one| self.is_bounded(one.hat.as_deref()));
+        let action = self.answer(finding.role, spared);
+        let reason = if similarity.is_some() { output_similarity::DEF.stop } else { loop_detected::DEF.stop };
+        let counts = plan.action == StuckAction::Redirect && finding.role == Use::Decide && !spared;
         let others = state.stuck.alarms.saturating_sub(state.stuck.redirected);
         LoopDetected {
             iteration: self.last_iteration(),
-            detector: one.detector.to_owned(),
+            detector: finding.detector.clone(),
             action,
+            stops_as: (action == LoopAnswer::Stop).then(|| StopKey::from(&reason)),
             alarm: state.stuck.alarms.saturating_add(1),
             of: counts.then(|| plan.redirects.saturating_add(1).saturating_add(others)),
-            pattern: one.pattern.clone(),
-            period: u32::try_from(one.period).unwrap_or(u32::MAX),
-            similarity: similar.and_then(|similar| similar.ratio),
-            signature: circle.last().map(|last| last.sketch.signature.clone()).unwrap_or_default(),
-            repeated: repeated(&circle, one.period),
-            unchanged: unchanged(&circle, one.period),
-            iterations: circle.iter().map(|seen| named(seen)).collect(),
+            pattern: finding.pattern.clone(),
+            period: finding.period,
+            similarity,
+            signature,
+            repeated,
+            iterations,
+            unchanged,
             options: options(&state.run, action),
         }
     }
-}
-
-fn named(seen: &Seen) -> LoopIteration {
-    let sketch = &seen.sketch;
-    let said = sketch.error.as_ref().filter(|_| sketch.failed == Some(true)).or(sketch.shown.first());
-    let line = match said {
-        Some(line) => line.clone(),
-        None if sketch.calls.count > 0 => format!("{} tool calls", sketch.calls.count),
-        None => "(nothing)".to_owned(),
-    };
-    LoopIteration { iteration: seen.iteration, hat: seen.hat.clone(), line }
-}
-
-/// The iterations of a circle, each with the one a round before it.
-fn rounds<'a>(circle: &'a [&Seen], period: usize) -> impl Iterator<Item = (&'a Seen, &'a Seen)> {
-    circle.iter().skip(period.max(1)).zip(circle).map(|(now, then)| (*now, *then))
-}
-
-/// The lines of the last iteration that stood in the one a round before, too; at least it is shown what it said.
-fn repeated(circle: &[&Seen], period: usize) -> Vec<String> {
-    let Some(last) = circle.last() else { return Vec::new() };
-    let before = circle.iter().rev().nth(period.max(1));
-    let stood = |line: &&String| before.is_none_or(|before| before.sketch.shown.contains(line));
-    let mut lines: Vec<String> = last.sketch.shown.iter().filter(stood).cloned().collect();
-    if lines.is_empty() {
-        lines.extend(last.sketch.error.iter().chain(&last.sketch.shown).take(1).cloned());
-    }
-    lines.truncate(REPEATED);
-    lines
-}
-
-/// What stayed as it was, round after round.
-fn unchanged(circle: &[&Seen], period: usize) -> Vec<String> {
-    if circle.len() < 2 {
-        return Vec::new();
-    }
-    let same = |of: &dyn Fn(&Seen, &Seen) -> bool| rounds(circle, period).all(|(now, then)| of(now, then));
-    let last = &circle[circle.len() - 1].sketch;
-    let mut out = Vec::new();
-    let states: Vec<_> = circle.iter().map(|seen| &seen.sketch.state).collect();
-    if states.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]) {
-        out.push(format!("no file changed after #{}", circle[0].iteration));
-    }
-    if let Some(error) = last.error.as_ref().filter(|_| same(&|a, b| a.sketch.error == b.sketch.error)) {
-        let is_error = last.failed == Some(true) || error.to_lowercase().contains("error");
-        out.push(format!("the {}: {error}", if is_error { "error" } else { "line" }));
-    }
-    if last.calls.count > 0 && same(&|a, b| a.sketch.calls.what == b.sketch.calls.what) {
-        out.push(format!("the same {} tool calls", last.calls.count));
-    }
-    if last.open > 0 && same(&|a, b| a.sketch.open == b.sketch.open) {
-        out.push(format!("{} things failing or not done", last.open));
-    }
-    if !last.signature.is_empty() && same(&|a, b| a.sketch.signature == b.sketch.signature) {
-        out.push(format!("the signature: {}", last.signature));
-    }
-    out
 }
 
 /// What a person can do now, with the command to type.

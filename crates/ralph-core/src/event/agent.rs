@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::StuckEvidence;
 use crate::check::CheckRun;
-use crate::detector::Sketch;
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
 use crate::marker::{AgentState, Published};
@@ -150,10 +150,9 @@ pub struct AgentExited {
     pub tail: String,
     #[serde(default)]
     pub output_bytes: u64,
-    /// What the detectors of stuck runs see of its output.
+    /// What the detectors of stuck runs found in it. Nothing where nobody looks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub sketch: Option<Box<Sketch>>,
+    pub evidence: Option<Box<StuckEvidence>>,
     /// Background processes of the agent that had to be ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub leftovers: u32,
@@ -190,7 +189,7 @@ impl AgentExited {
             tree: None,
             tail: String::new(),
             output_bytes: 0,
-            sketch: None,
+            evidence: None,
             leftovers: 0,
             usage: Usage::default(),
             cost_usd: None,

@@ -90,6 +90,12 @@ pub struct IterationFinished {
 }
 
 impl IterationFinished {
+    /// Whether it tells anything about being stuck. An iteration that failed belongs to the rules about failures, one that
+    /// waits to those about idle agents.
+    pub fn is_evidence(&self) -> bool {
+        !self.outcome.is_failure() && self.waits_as().is_none() && self.delay.is_none()
+    }
+
     const KILLED_AFTER: &str = "killed after ";
 
     /// The error of an iteration that took longer than it may.

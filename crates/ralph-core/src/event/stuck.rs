@@ -1,14 +1,99 @@
 //! A run that goes in circles: what was seen of it, and what is done about it.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::IterationNumber;
+use crate::plan::Use;
+use crate::stop::StopKey;
+
+/// The name of a detector.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct DetectorKey(Cow<'static, str>);
+
+impl DetectorKey {
+    pub const fn new(key: &'static str) -> Self {
+        Self(Cow::Borrowed(key))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DetectorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What the detectors found in an attempt. These are facts: another version of the detectors may find something else, and
+/// changes nothing about a run that is recorded.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StuckEvidence {
+    /// The version of the detectors.
+    pub version: u32,
+    /// How stuck the run looks, from 0 to 1, by the detectors that decide.
+    pub score: f64,
+    /// The iteration did nothing but tell of a service that does not work: to be waited for, not to be stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outage: bool,
+    /// One for each detector that has found anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
+
+/// What a detector found after an iteration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Finding {
+    pub detector: DetectorKey,
+    /// What an alarm is good for.
+    pub role: Use,
+    /// From 0, all new, to 1, an alarm.
+    pub score: f64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alarm: bool,
+    /// What it looks like, in a sentence without a full stop. Empty: like nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pattern: String,
+    /// The length of the circle, in iterations.
+    pub period: u32,
+    /// How much alike two outputs are, from 0 to 1, where that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// What a report tells of the iterations in question, where the alarm decides something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circle: Option<Box<Circle>>,
+}
+
+/// The last iterations of a run that goes in circles.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Circle {
+    /// Oldest first.
+    pub iterations: Vec<LoopIteration>,
+    /// Every one behind the first left files as they never were, though nobody saw how they got there. Words that repeat over
+    /// files that do not are the words of an agent that says little.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub works: bool,
+    /// The main error, failing tests, edit or search of the last iteration, as a short text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+    /// The first of the lines that came again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeated: Vec<String>,
+    /// What was not changing, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<String>,
+}
 
 /// A detector has found something that decides nothing by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoopSuspected {
     pub iteration: IterationNumber,
-    pub detector: String,
+    pub detector: DetectorKey,
     /// What it has found, in words.
     pub evidence: String,
     /// How much alike two outputs are, from 0 to 1.
@@ -20,9 +105,12 @@ pub struct LoopSuspected {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoopDetected {
     pub iteration: IterationNumber,
-    pub detector: String,
+    pub detector: DetectorKey,
     /// What is done about it.
     pub action: LoopAnswer,
+    /// The reason of the stop, where it ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stops_as: Option<StopKey>,
     /// How many alarms there were without a recovery between them, this one included.
     pub alarm: u32,
     /// Of how many that the run survives; nothing where the number does not matter.
@@ -77,11 +165,4 @@ pub struct LoopOption {
     pub what: String,
     /// The command to type.
     pub command: String,
-}
-
-impl LoopDetected {
-    /// The reason of a stop that follows from it.
-    pub fn reason(&self) -> &'static str {
-        if self.similarity.is_some() { "output_similarity" } else { "loop_detected" }
-    }
 }

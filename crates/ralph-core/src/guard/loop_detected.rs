@@ -1,19 +1,19 @@
 //! Stops a run that goes in circles and does not get out of them.
 
-use super::{Asked, Guard, GuardDef, Reading};
+use super::{Guard, GuardDef, Reading};
 use crate::plan::{StuckAction, StuckPlan, Use};
 use crate::state::RunState;
 use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
-pub(super) const DEF: GuardDef = GuardDef {
+pub(crate) const DEF: GuardDef = GuardDef {
     stop: StopDef {
         key: "loop_detected",
         kind: StopKind::Failed,
         summary: "Stop when iterations bring nothing new, and telling the agent so did not help.",
     },
     setting: "loop_detection.redirects",
-    asked: &[Asked::WhenStuck],
+    asked: &[],
     build: |plan| {
         let by_itself = [plan.stuck.similarity, plan.stuck.signature].contains(&Use::Stop);
         let stops = by_itself || !matches!(plan.stuck.action, StuckAction::Warn | StuckAction::Ask);
@@ -39,21 +39,13 @@ impl Guard for LoopDetected {
         Reading::count(state.stuck.counted(), self.alarms)
     }
 
-    fn is_spent(&self, state: &RunState, _now: Timestamp) -> bool {
-        ended_as(state, DEF.stop.key)
-    }
-
     fn message(&self, state: &RunState) -> String {
         message(state)
     }
 }
 
-/// Whether the last alarm ends the run for this reason.
-pub(super) fn ended_as(state: &RunState, reason: &str) -> bool {
-    state.stuck.ends && state.stuck.last.as_ref().is_some_and(|last| last.reason() == reason)
-}
-
-pub(super) fn message(state: &RunState) -> String {
+/// The sentence of a stop that an alarm has decided.
+pub(crate) fn message(state: &RunState) -> String {
     let Some(last) = &state.stuck.last else { return "the run goes in circles".to_owned() };
     let told = match state.stuck.redirected {
         0 => "",

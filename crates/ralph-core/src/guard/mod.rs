@@ -3,14 +3,14 @@
 //! Help, the schema, the docs table and `ralph explain` come from what a file declares.
 
 mod consecutive_failures;
-mod loop_detected;
+pub(crate) mod loop_detected;
 mod max_cost;
 mod max_idle;
 mod max_iterations;
 mod max_runtime;
 mod max_tokens;
 mod max_wall_time;
-mod output_similarity;
+pub(crate) mod output_similarity;
 mod rejected_completions;
 mod stop_on_error;
 
@@ -43,6 +43,7 @@ pub struct GuardDef {
     pub stop: StopDef,
     /// The setting that sets its limit.
     pub setting: &'static str,
+    /// Nothing for a guard that only tells how close the run is: the engine stops it when it decides about a circle.
     pub asked: &'static [Asked],
     pub build: fn(&Plan) -> Option<Box<dyn Guard>>,
 }
@@ -56,8 +57,6 @@ pub enum Asked {
     AfterFailure,
     /// When a claim of completion has been refused.
     AfterRejection,
-    /// When a detector has called the run stuck.
-    WhenStuck,
 }
 
 pub trait Guard: Send {

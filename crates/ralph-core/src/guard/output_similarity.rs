@@ -1,20 +1,20 @@
 //! Stops a run whose outputs repeat almost line by line.
 
-use super::loop_detected::{ended_as, message};
-use super::{Asked, Guard, GuardDef, Reading};
+use super::loop_detected::message;
+use super::{Guard, GuardDef, Reading};
 use crate::plan::Use;
 use crate::state::RunState;
 use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
-pub(super) const DEF: GuardDef = GuardDef {
+pub(crate) const DEF: GuardDef = GuardDef {
     stop: StopDef {
         key: "output_similarity",
         kind: StopKind::Failed,
         summary: "The same, where the outputs are also alike line by line; or by that alone, if asked for.",
     },
     setting: "event_loop.similarity_threshold",
-    asked: &[Asked::WhenStuck],
+    asked: &[],
     build: |plan| {
         let looks = plan.stuck.enabled && plan.stuck.similarity != Use::Off && !plan.once;
         looks.then(|| Box::new(OutputSimilarity) as Box<dyn Guard>)
@@ -25,7 +25,8 @@ struct OutputSimilarity;
 
 impl Guard for OutputSimilarity {
     fn reading(&self, state: &RunState, _now: Timestamp) -> Reading {
-        Reading::count(u32::from(ended_as(state, DEF.stop.key)), 1)
+        let ending = state.stuck.ending().and_then(|last| last.stops_as.as_ref());
+        Reading::count(u32::from(ending.is_some_and(|key| key.is(&[DEF.stop]))), 1)
     }
 
     fn message(&self, state: &RunState) -> String {

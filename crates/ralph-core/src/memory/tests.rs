@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{LoopAnswer, LoopIteration};
+use crate::event::{DetectorKey, LoopAnswer, LoopIteration};
 use crate::ids::RunId;
 use crate::marker::{Rules, SpeechScanner, TailScanner, scan};
 use crate::plan::SignalPlan;
@@ -314,8 +314,9 @@ impl Dice {
             |dice: &mut Self| LoopIteration { iteration: IterationNumber(1), hat: None, line: dice.text(12) };
         LoopDetected {
             iteration: IterationNumber(1),
-            detector: "no_progress".to_owned(),
+            detector: DetectorKey::new("no_progress"),
             action: LoopAnswer::Redirect,
+            stops_as: None,
             alarm: 1,
             of: None,
             pattern: self.text(12),

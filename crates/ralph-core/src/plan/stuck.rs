@@ -40,7 +40,7 @@ pub enum StuckAction {
 }
 
 /// What an alarm of a detector is good for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
     /// It decides: something is done about it.
@@ -50,6 +50,13 @@ pub enum Use {
     /// It ends the run by itself, at once.
     Stop,
     Off,
+}
+
+impl Use {
+    /// Whether something is done about an alarm, and not only told.
+    pub fn decides(self) -> bool {
+        matches!(self, Use::Decide | Use::Stop)
+    }
 }
 
 /// Signatures that are remembered.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use ralph_core::duration;
 use ralph_core::event::{
-    DelayReason, Event, Exit, Guidance, HatReset, InterruptCause, KillCause, Outcome, StopHow, StopRequest,
-    WakeCause, WakeTriggered,
+    Circle, DelayReason, DetectorKey, Event, Exit, Finding, Guidance, HatReset, InterruptCause, KillCause,
+    LoopIteration, Outcome, StopHow, StopRequest, WakeCause, WakeTriggered,
 };
 use ralph_core::failure::{Failure, FailureClass};
 use ralph_core::hat::HatsPlan;
+use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{
     AgentPlan, Backoff, GatePlan, GateWhen, IdlePlan, Limits, Pace, Plan, Proof, Reaction, SignalPlan,
@@ -102,6 +103,9 @@ pub struct Stops {
 pub struct Attempt {
     #[serde(default)]
     pub says: Vec<String>,
+    /// The alarms of the detectors of stuck runs.
+    #[serde(default)]
+    pub finds: Vec<Alarm>,
     #[serde(default)]
     pub exit: Option<i32>,
     #[serde(default)]
@@ -188,6 +192,39 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
         hats: settings.hats.clone().map(Box::new),
         ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
     })
+}
+
+/// An alarm that a detector raises at the end of an attempt.
+#[derive(Deserialize)]
+pub struct Alarm {
+    detector: DetectorKey,
+    /// The iterations that it is about.
+    #[serde(default)]
+    circle: Vec<u32>,
+    #[serde(default)]
+    ratio: Option<f64>,
+}
+
+impl Alarm {
+    pub fn finding(&self, plan: &StuckPlan) -> Finding {
+        let role = match self.detector.as_str() {
+            "similarity" => plan.similarity,
+            "signature" => plan.signature,
+            _ => Use::Decide,
+        };
+        let line = |n: &u32| LoopIteration { iteration: IterationNumber(*n), hat: None, line: String::new() };
+        let circle = Circle { iterations: self.circle.iter().map(line).collect(), ..Circle::default() };
+        Finding {
+            detector: self.detector.clone(),
+            role,
+            score: 1.0,
+            alarm: true,
+            pattern: "the same again".to_owned(),
+            period: 1,
+            ratio: self.ratio,
+            circle: role.decides().then(|| Box::new(circle)),
+        }
+    }
 }
 
 fn stuck(settings: &Settings) -> StuckPlan {

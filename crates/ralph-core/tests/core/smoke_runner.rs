@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::detector::{Sketch, Sketcher};
 use ralph_core::duration;
 use ralph_core::effect::{Effect, RunGates, SpawnAgent, Step, When};
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, FilesChanged, GateFinished,
-    GateStarted, GatesFinished, RunStarted, RunStopped, TopicEmitted, TreeSeen, UsageUpdated, WakeTriggered,
+    AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, FilesChanged, Finding,
+    GateFinished, GateStarted, GatesFinished, RunStarted, RunStopped, StuckEvidence, TopicEmitted, TreeSeen,
+    UsageUpdated, WakeTriggered,
 };
 use ralph_core::failure::FailureClass;
 use ralph_core::hat::Payload;
@@ -227,6 +227,16 @@ impl Runner {
         Ok(())
     }
 
+    /// What the detectors of stuck runs found.
+    fn evidence(&self, script: &Attempt) -> Option<Box<StuckEvidence>> {
+        let plan = &self.engine.state().plan.stuck;
+        let findings: Vec<Finding> = script.finds.iter().map(|alarm| alarm.finding(plan)).collect();
+        let decides = findings.iter().any(|finding| finding.role.decides());
+        let score = if decides { 1.0 } else { 0.0 };
+        let evidence = StuckEvidence { version: 1, score, outage: false, findings };
+        plan.enabled.then(|| Box::new(evidence))
+    }
+
     fn spawn(&mut self, spawn: SpawnAgent) -> Result<(), String> {
         if self.agent.is_some() {
             return Err("two agents at once".into());
@@ -252,7 +262,7 @@ impl Runner {
             tree: script.tree.clone(),
             files: Some(FilesChanged::default()).filter(|_| self.engine.state().bus.is_some()),
             unpublished: said.unpublished,
-            sketch: Some(Box::new(sketch(&script))),
+            evidence: self.evidence(&script),
             cost_usd: script.cost,
             error: script.error.clone().or(failure.as_ref().map(|failure| failure.message.clone())),
             failure,
@@ -419,11 +429,4 @@ fn is_of_agent(input: &Input) -> bool {
         }
         Input::Report(_) => true,
     }
-}
-
-/// What the detectors of stuck runs see of it.
-fn sketch(script: &Attempt) -> Sketch {
-    let mut sketcher = Sketcher::new();
-    script.says.iter().for_each(|text| sketcher.push(format!("{text}\n").as_bytes()));
-    sketcher.finish()
 }

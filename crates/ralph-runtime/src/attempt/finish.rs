@@ -7,9 +7,9 @@ use ralph_core::marker::Said;
 use super::Attempt;
 use super::listen::Output;
 use crate::executor::report;
-use crate::lock;
 use crate::process::{self, SpawnErrorKind, Status};
 use crate::workspace::scan;
+use crate::{lock, sketches};
 
 impl Attempt {
     pub(super) fn exited(&self, exit: process::Exit, output: Option<Output>) {
@@ -39,7 +39,6 @@ impl Attempt {
         (report.published, report.unpublished) = (published, unpublished);
         report.output_bytes = heading.bytes;
         report.tail = heading.tail;
-        report.sketch = heading.sketch;
         (report.usage, report.cost_usd) = (heading.usage, heading.cost_usd);
         (report.error, report.failure) = (heading.error, heading.failure);
         report.stderr = heading.stderr;
@@ -47,6 +46,11 @@ impl Attempt {
         report.files = self.look_after();
         report.tree = self.tree_after();
         lock(&self.shared.seen).agent_ended(&self.shared.plan);
+        if let Some(sketch) = &heading.sketch {
+            // Without it only the memory of the detectors after a resume is poorer.
+            let _ = sketches::keep(&self.shared.run.path, &report, sketch);
+        }
+        report.evidence = lock(&self.shared.watch).look(&report, heading.sketch).map(Box::new);
         self.send(report);
     }
 

@@ -1,10 +1,10 @@
 //! A run that goes in circles, as a person sees it.
 
-use ralph_core::detector::Sketcher;
-use ralph_core::event::FilesChanged;
+use ralph_core::event::{AgentExited, FilesChanged};
 use ralph_core::input::Command;
 use ralph_core::plan::{Plan, StuckAction, StuckPlan};
-use ralph_core::state::Rehearsal;
+use ralph_evidence::detector::{Sketch, Sketcher};
+use ralph_evidence::{Rehearsal, Watch};
 use unicode_width::UnicodeWidthStr;
 
 use super::script::*;
@@ -13,28 +13,27 @@ use crate::{LiveScreen, Style, Verbosity, detect, event_line, explain};
 const ERROR: &str =
     "Running the tests.\nsrc/cart.rs:45: error: `tally_cart` is private\n1 test failed: checkout\n";
 
-trait Tells {
-    fn tells(&mut self, text: &str) -> &mut Script;
+fn sketch(text: &str) -> Box<Sketch> {
+    let mut sketcher = Sketcher::new();
+    sketcher.push(text.as_bytes());
+    Box::new(sketcher.finish())
 }
 
-impl Tells for Script {
-    fn tells(&mut self, text: &str) -> &mut Script {
-        let mut sketcher = Sketcher::new();
-        sketcher.push(text.as_bytes());
-        let sketch = Some(Box::new(sketcher.finish()));
-        self.ends(5, |exited| {
-            exited.files = Some(FilesChanged::default());
-            exited.sketch = sketch;
-        })
-    }
-}
+const WORK: &str = "Moved load_cart into src/cart/load.rs and wrote a test for it.";
 
+/// The first iteration works, the others say the same each time.
 fn circling(action: StuckAction, times: usize) -> Script {
     let plan = Plan { stuck: StuckPlan { action, ..StuckPlan::default() }, ..plan() };
+    let mut watch = Watch::new(&plan.stuck);
     let mut script = Script::start(plan);
-    script.tells("Moved load_cart into src/cart/load.rs and wrote a test for it.");
-    for _ in 0..times {
-        script.tells(ERROR);
+    let mut followed = 0;
+    for text in std::iter::once(WORK).chain(std::iter::repeat_n(ERROR, times)) {
+        script.records[followed..].iter().for_each(|record| watch.apply(&record.event));
+        followed = script.records.len();
+        script.ends(5, |exited| {
+            exited.files = Some(FilesChanged::default());
+            exited.evidence = watch.look(exited, Some(sketch(text))).map(Box::new);
+        });
     }
     script
 }
@@ -81,8 +80,14 @@ fn a_recorded_run_is_looked_at_again_with_other_settings() {
     let script = circling(StuckAction::Warn, 6);
     let seen = |plan: &StuckPlan| {
         let mut rehearsal = Rehearsal::new(plan);
-        let seen: Vec<_> =
-            script.records.iter().filter_map(|record| rehearsal.apply(&record.event)).collect();
+        let kept = |exited: &AgentExited| match exited.iteration.0 {
+            1 => Some(sketch(WORK)),
+            _ => Some(sketch(ERROR)),
+        };
+        let looked = script.records.iter().filter_map(|record| rehearsal.apply(&record.event, kept));
+        let seen: Vec<_> = looked
+            .map(|one| detect::Looked { iteration: one.iteration, hat: one.hat, findings: one.findings })
+            .collect();
         detect::render("0119a4c2", &seen, plan, &Style::plain())
     };
     insta::assert_snapshot!(seen(&StuckPlan::default()));

@@ -25,7 +25,7 @@ pub(crate) fn suspicion(found: &LoopSuspected) -> String {
 
 /// `93% like the output before (similarity)`
 fn suspected(suspected: &LoopSuspected) -> String {
-    format!("{} ({})", foreign(&suspected.evidence), clean(&suspected.detector))
+    format!("{} ({})", foreign(&suspected.evidence), clean(suspected.detector.as_str()))
 }
 
 /// What is done about it.
@@ -52,7 +52,8 @@ pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
 
 /// What was seen.
 pub(crate) fn evidence(detected: &LoopDetected, paint: Paint) -> Vec<String> {
-    let head = format!("going in circles: {} ({})", foreign(&detected.pattern), clean(&detected.detector));
+    let head =
+        format!("going in circles: {} ({})", foreign(&detected.pattern), clean(detected.detector.as_str()));
     let mut lines = paragraph(&head, COLUMNS, MOST);
     lines.iter_mut().for_each(|line| *line = paint.paint(Tone::Notice, line));
     let seen = detected.iterations.iter().map(|one| format!("#{} {}", one.iteration, clean(&one.line)));
@@ -104,7 +105,7 @@ pub(crate) fn details(event: &Event) -> String {
     match event {
         Event::LoopSuspected(e) => suspected(e),
         Event::LoopDetected(e) => {
-            format!("{} ({}); {}", foreign(&e.pattern), clean(&e.detector), answer(e))
+            format!("{} ({}); {}", foreign(&e.pattern), clean(e.detector.as_str()), answer(e))
         }
         Event::LoopReviewed {} => "a person looks at it once more".to_owned(),
         _ => String::new(),

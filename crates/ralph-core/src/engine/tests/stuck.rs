@@ -1,458 +1,100 @@
-//! A run that goes in circles: what is done about it, what a person can do, and what a crash leaves of it.
+//! What is done about facts that detectors have found. Detectors and engine together are tested in `ralph-evidence`.
 
 use super::*;
-use crate::detector::Sketcher;
-use crate::event::{FilesChanged, LoopAnswer, LoopDetected};
-use crate::hat::{HatPlan, HatsPlan};
-use crate::marker::AgentState;
+use crate::event::{Circle, DetectorKey, Finding, LoopAnswer, LoopDetected, LoopIteration, StuckEvidence};
 use crate::plan::{StuckAction, StuckPlan, Use};
 
-const ERROR: &str = "$ make check\nsrc/orbit.c:14: error: 'tally_orbit' undeclared\nmake: *** Error 1\n";
-
-const WORK: [&str; 8] = [
-    "Moved load_ledger into src/ledger.rs and wrote tests/ledger.rs for it.",
-    "The harbor sync in src/harbor.rs retries thrice now; see sync_harbor.",
-    "Renamed quarry_rank to rank_quarry across lib/quarry/*.py and fixed the imports.",
-    "Documented the --frost flag in docs/frost.md with two worked examples.",
-    "Parser: tokens of kind Comma no longer swallow the newline in parse_list().",
-    "Added migration 0042_add_meadow.sql, and a rollback for it.",
-    "Cache keys in web/cache.ts include the tenant; stale_pages is gone.",
-    "Benchmarked encode_delta: the lookup table beats the match by far.",
-];
-
-fn stuck_plan(change: impl FnOnce(&mut StuckPlan)) -> Plan {
-    let mut stuck = StuckPlan::default();
-    change(&mut stuck);
-    Plan { stuck, ..plan() }
+/// A finding of a detector that has raised an alarm.
+fn alarm(key: &'static str, role: Use) -> Finding {
+    Finding {
+        detector: DetectorKey::new(key),
+        role,
+        score: 1.0,
+        alarm: true,
+        pattern: "the same".to_owned(),
+        period: 1,
+        ratio: (key == "similarity").then_some(0.97),
+        circle: role.decides().then(Box::default),
+    }
 }
 
 impl Run {
-    /// The agent says this, changes nothing, and ends well.
-    fn says(&mut self, text: &str) -> Vec<&'static str> {
-        let exited = self.said(text);
+    fn with(action: StuckAction, redirects: u32) -> Run {
+        Run::new(Plan { stuck: StuckPlan { action, redirects, ..StuckPlan::default() }, ..plan() })
+    }
+
+    /// An iteration ends well, and this was found in it.
+    fn finds(&mut self, findings: &[Finding]) -> Vec<&'static str> {
+        let deciding = findings.iter().filter(|finding| finding.role.decides());
+        let score = deciding.map(|finding| finding.score).fold(0.0, f64::max);
+        let evidence = StuckEvidence { version: 1, score, outage: false, findings: findings.to_vec() };
+        let exited = self.later(1).exited(Exit::Code(0));
+        let exited = AgentExited { evidence: Some(Box::new(evidence)), ..exited };
         self.send(Report::AgentExited(Box::new(exited)))
     }
 
-    fn said(&mut self, text: &str) -> AgentExited {
-        let mut sketcher = Sketcher::new();
-        sketcher.push(text.as_bytes());
-        let files = Some(FilesChanged::default());
-        AgentExited {
-            sketch: Some(Box::new(sketcher.finish())),
-            files,
-            ..self.later(1).exited(Exit::Code(0))
-        }
+    fn circles(&mut self) -> Vec<&'static str> {
+        self.finds(&[alarm("no_progress", Use::Decide)])
     }
 
-    fn brings(&mut self, n: usize) {
-        self.says(WORK[n]);
-    }
-
-    fn detected(&self) -> Vec<&LoopDetected> {
-        let found = self.journal.iter().filter_map(|record| match &record.event {
-            Event::LoopDetected(detected) => Some(&**detected),
+    fn last_loop(&self) -> &LoopDetected {
+        let found = self.last.events.iter().find_map(|event| match event {
+            Event::LoopDetected(detected) => Some(detected),
             _ => None,
         });
-        found.collect()
-    }
-
-    fn told(&self) -> bool {
-        let mut effects = self.last.effects.iter();
-        let prompt = effects.find_map(|effect| match effect {
-            Effect::SpawnAgent(spawn) => Some(spawn.prompt.feedback.stuck.is_some()),
-            _ => None,
-        });
-        prompt.expect("an agent was started")
-    }
-
-    fn scores(&self) -> Vec<Option<f64>> {
-        let scores = self.journal.iter().filter_map(|record| match &record.event {
-            Event::IterationFinished(finished) => Some(finished.stuck_score),
-            _ => None,
-        });
-        scores.collect()
+        found.expect("an alarm")
     }
 }
 
 #[test]
-fn the_third_time_is_told_and_if_that_does_not_help_the_run_stops() {
-    let mut run = Run::new(stuck_plan(|_| {}));
-    run.brings(0);
-    run.says(ERROR);
-    assert!(run.says(ERROR).contains(&"loop.suspected"), "the outputs are alike");
-    assert!(!run.told());
-    let names = run.says(ERROR);
-    assert!(names.contains(&"loop.detected") && names.contains(&"iteration.started"), "{names:?}");
-    assert!(run.told(), "the next prompt carries the evidence");
-    assert_eq!(run.scores(), [Some(0.0), Some(0.0), Some(0.5), Some(1.0)]);
-    run.says(ERROR);
-    assert!(!run.told(), "it is told once");
-    run.says(ERROR);
-    assert_eq!(run.stop_reason(), Some(("output_similarity", 1)));
-    let detected = run.detected();
-    let seen = |n: usize| detected[n].iterations.iter().map(|one| one.iteration.0).collect::<Vec<_>>();
-    assert_eq!((detected.len(), seen(0), seen(1)), (2, vec![2, 3, 4], vec![4, 5, 6]));
-    assert_eq!([detected[0].action, detected[1].action], [LoopAnswer::Redirect, LoopAnswer::Stop]);
-    assert_eq!((detected[0].period, detected[0].similarity), (1, Some(1.0)));
-    assert!(
-        detected[0].unchanged.contains(&"no file changed after #2".to_owned()),
-        "{:?}",
-        detected[0].unchanged
-    );
-    assert!(detected[0].pattern.contains("3rd time") && detected[1].pattern.contains("5th time"));
-    assert!(detected[0].unchanged.iter().any(|same| same.contains("tally_orbit")));
-    assert!(detected[1].options.iter().any(|option| option.command == "ralph resume run"));
+fn three_iterations_that_bring_something_are_a_recovery_and_two_are_not() {
+    for (fresh, answer) in [(2, LoopAnswer::Stop), (3, LoopAnswer::Redirect)] {
+        let mut run = Run::with(StuckAction::Redirect, 1);
+        run.circles();
+        assert_eq!(
+            (run.last_loop().action, run.last_loop().stops_as.as_ref().map(|key| key.as_str())),
+            (LoopAnswer::Redirect, None)
+        );
+        (0..fresh).for_each(|_| drop(run.finds(&[])));
+        run.circles();
+        assert_eq!(run.last_loop().action, answer, "after {fresh}");
+    }
 }
 
 #[test]
-fn without_alike_lines_the_reason_is_the_loop_itself() {
-    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.brings(0);
-    for lead in ["Let me look at this again.", "Hm.", "I will run the check once more.", "One more time."] {
-        if run.stop_reason().is_none() {
-            run.says(&format!("{lead}\n{ERROR}"));
-        }
-    }
+fn the_alarm_that_ends_the_run_names_the_reason() {
+    let mut run = Run::with(StuckAction::Stop, 0);
+    run.circles();
     assert_eq!(run.stop_reason(), Some(("loop_detected", 1)));
-    assert!(run.engine.state().stopped.as_ref().unwrap().message.contains("detector no_progress"));
-}
-
-#[test]
-fn a_run_that_gets_out_of_its_circle_has_its_redirects_back() {
-    let mut run = Run::new(stuck_plan(|_| {}));
-    run.brings(0);
-    (0..3).for_each(|_| drop(run.says(ERROR)));
-    assert_eq!(run.engine.state().stuck.alarms, 1);
-    (1..3).for_each(|n| run.brings(n));
-    assert_eq!(run.engine.state().stuck.alarms, 1, "two steps are not a recovery");
-    run.brings(3);
-    assert_eq!(run.engine.state().stuck.alarms, 0);
-    let other = "ERROR in web/cache.ts: stale_tenant is not a function\nexit status 2\n";
-    (0..3).for_each(|_| drop(run.says(other)));
-    let actions: Vec<LoopAnswer> = run.detected().iter().map(|detected| detected.action).collect();
-    assert_eq!(actions, [LoopAnswer::Redirect, LoopAnswer::Redirect]);
-    assert_eq!(run.stop_reason(), None);
-}
-
-#[test]
-fn what_others_are_in_charge_of_is_no_evidence() {
-    let mut run = Run::new(stuck_plan(|_| {}));
-    run.brings(0);
-    for _ in 0..4 {
-        let failed = AgentExited { exit: Exit::Code(1), ..run.said(ERROR) };
-        run.send(Report::AgentExited(Box::new(failed)));
-        run.unwait();
-        let idle = AgentExited { state: Some(AgentState::Idle), ..run.said("There is nothing to do.") };
-        run.send(Report::AgentExited(Box::new(idle)));
-        let waits = AgentExited { delay: Some(secs(5)), ..run.said("Waiting for the build.") };
-        run.send(Report::AgentExited(Box::new(waits)));
-        run.unwait();
-    }
-    assert!(run.scores()[1..].iter().all(Option::is_none), "{:?}", run.scores());
-    assert!(run.detected().is_empty() && run.stop_reason().is_none());
-}
-
-impl Run {
-    fn unwait(&mut self) {
-        if let Phase::Waiting(waiting) = &self.engine.state().phase {
-            let (epoch, wait) = (waiting.epoch, waiting.wait);
-            self.now = self.now.plus(wait);
-            self.send(Report::TimerFired(TimerId { slot: TimerSlot::Wait, epoch }));
-        }
-    }
-}
-
-#[test]
-fn each_action_does_what_it_says() {
-    let circle = |action| {
-        let mut run = Run::new(stuck_plan(|stuck| stuck.action = action));
-        run.brings(0);
-        (0..3).for_each(|_| drop(run.says(ERROR)));
-        run
-    };
-    assert_eq!(circle(StuckAction::Stop).stop_reason(), Some(("output_similarity", 1)));
-    let mut warned = circle(StuckAction::Warn);
-    assert!(!warned.told());
-    (0..20).for_each(|_| drop(warned.says(ERROR)));
-    assert_eq!(warned.stop_reason(), None);
-    assert!(warned.detected().len() > 5 && warned.detected().iter().all(|it| it.action == LoopAnswer::Warn));
-
-    let mut asked = circle(StuckAction::Ask);
-    assert_eq!(asked.engine.state().phase, Phase::Paused);
-    assert_eq!(asked.send(Command::ReviewLoop), ["loop.reviewed"]);
-    let names = asked.send(Command::UnpauseRun { now: false });
-    assert_eq!(names, ["unpause.requested", "run.unpaused", "iteration.started"]);
-    assert!(asked.told(), "the person has chosen a different approach");
-    let mut answered = circle(StuckAction::Ask);
-    let guidance = Guidance { text: "Read the linker's manual.".to_owned() };
-    let names = answered.send(Command::AddGuidance(guidance));
-    assert_eq!(names[..3], ["guidance.added", "run.unpaused", "iteration.started"]);
-    let mut cancelled = circle(StuckAction::Ask);
-    cancelled.send(Command::StopRun(StopRequest { how: StopHow::AfterIteration, by: Interrupt::Int }));
-    assert_eq!(cancelled.stop_reason(), Some(("interrupted", 130)));
-    let mut killed = circle(StuckAction::Ask);
-    killed.crash_and_resume();
-    assert!(killed.told(), "who resumes has chosen as well");
-}
-
-#[test]
-fn a_detector_can_end_the_run_by_itself_or_be_off() {
-    let mut similar = Run::new(stuck_plan(|stuck| stuck.similarity = Use::Stop));
-    similar.says("one\ntwo\n");
-    similar.says("one\ntwo\n");
-    assert_eq!(similar.stop_reason(), Some(("output_similarity", 1)));
-    assert_eq!(similar.detected()[0].detector, "similarity");
-
-    let mut signed = Run::new(stuck_plan(|stuck| stuck.signature = Use::Stop));
-    let tests =
-        |word: &str| format!("{word}\nFAILED tests/test_orbit.py::test_tally - assert 3 == 4\n1 failed\n");
-    ["First", "Second", "Third"].iter().for_each(|word| drop(signed.says(&tests(word))));
-    assert_eq!(signed.stop_reason(), Some(("loop_detected", 1)));
-    assert_eq!(signed.detected()[0].detector, "signature");
-
-    let off = |stuck: &mut StuckPlan| (stuck.similarity, stuck.signature) = (Use::Off, Use::Off);
-    let mut quiet = Run::new(stuck_plan(off));
-    (0..2).for_each(|_| drop(quiet.says(ERROR)));
-    assert!(!quiet.journal.iter().any(|record| record.event.name() == "loop.suspected"));
-    let mut blind = Run::new(stuck_plan(|stuck| stuck.enabled = false));
-    (0..20).for_each(|_| drop(blind.says(ERROR)));
-    assert_eq!((blind.stop_reason(), blind.scores()[19]), (None, None));
-}
-
-#[test]
-fn circles_of_two_are_found_and_patience_waits_longer() {
-    let (here, there) =
-        ("Edit src/orbit.c: use tally_orbit.\n", "Revert src/orbit.c: tally_orbit breaks it.\n");
-    let rounds = |patience| {
-        let mut run = Run::new(stuck_plan(|stuck| {
-            (stuck.action, stuck.patience) = (StuckAction::Stop, patience);
-        }));
-        run.brings(0);
-        let mut said = 0;
-        while run.stop_reason().is_none() && said < 40 {
-            run.says(if said % 2 == 0 { here } else { there });
-            said += 1;
-        }
-        let period = run.detected().last().map(|detected| detected.period);
-        (said, period)
-    };
-    assert_eq!(rounds(0), (5, Some(2)), "with its third time around");
-    assert_eq!(rounds(3), (8, Some(2)));
-}
-
-#[test]
-fn a_person_who_resumes_or_speaks_gives_the_run_a_fresh_start() {
-    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.brings(0);
-    (0..3).for_each(|_| drop(run.says(ERROR)));
-    assert!(run.stop_reason().is_some());
-    run.resume();
-    assert_eq!(run.stop_reason(), None);
-    run.says(ERROR);
-    run.send(Command::AddGuidance(Guidance { text: "Look at the header.".to_owned() }));
-    run.says(ERROR);
-    assert_eq!(run.stop_reason(), None, "counted from the guidance on");
-    run.says(ERROR);
-    assert!(run.stop_reason().is_some());
-    let mut resumed = RunResumed::new("0", 2, Limits::default());
-    resumed.stuck = Some(StuckPlan::off());
-    run.send(Command::ResumeRun(Box::new(resumed)));
-    (0..9).for_each(|_| drop(run.says(ERROR)));
-    assert_eq!(run.stop_reason(), None, "detection was switched off");
-}
-
-#[test]
-fn a_service_that_does_not_work_is_waited_for_and_no_circle() {
-    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.brings(0);
-    let mut waits = Vec::new();
-    for _ in 0..5 {
-        let names = run.says("API Error: 529 Overloaded. Please try again later.\n");
-        assert_eq!(names.last(), Some(&"delay.started"), "{names:?}");
-        let Phase::Waiting(waiting) = &run.engine.state().phase else { panic!("it waits") };
-        waits.push((waiting.reason, waiting.wait.as_secs()));
-        run.unwait();
-    }
-    assert_eq!(waits, [10, 20, 40, 80, 160].map(|wait| (crate::event::DelayReason::Outage, wait)));
-    assert!(run.detected().is_empty() && run.stop_reason().is_none());
-    assert!(!run.says(WORK[1]).contains(&"delay.started"), "it works again");
-}
-
-#[test]
-fn work_on_limits_is_no_outage_and_neither_is_a_change_of_files() {
-    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.brings(0);
-    for _ in 0..3 {
-        run.says("The rate limit test in auth.ts still fails the same way.\n");
-    }
-    assert!(run.stop_reason().is_some(), "a circle about limits is one");
-    let mut run = Run::new(stuck_plan(|_| {}));
-    for n in 0..3 {
-        let mut exited = run.said("The service is overloaded.\n");
-        exited.files = Some(FilesChanged { count: 1, paths: vec![format!("src/{n}.rs")], digest: None });
-        assert!(!run.send(Report::AgentExited(Box::new(exited))).contains(&"delay.started"));
-    }
-}
-
-#[test]
-fn an_outage_leaves_what_was_counted_and_what_is_to_be_told() {
-    let outage = "API Error: 529 Overloaded. Please try again later.\n";
-    let mut run = Run::new(stuck_plan(|stuck| stuck.similarity = Use::Stop));
-    run.brings(0);
-    for _ in 0..4 {
-        run.says(outage);
-        run.unwait();
-    }
-    assert_eq!(run.stop_reason(), None, "alike, and still no reason to stop");
-    let mut run = Run::new(stuck_plan(|_| {}));
-    run.brings(0);
-    (0..3).for_each(|_| drop(run.says(ERROR)));
-    for _ in 0..3 {
-        run.says(outage);
-        run.unwait();
-        assert!(run.told(), "nobody could do anything about it yet");
-    }
-    assert_eq!(run.engine.state().stuck.alarms, 1);
-    (0..2).for_each(|_| drop(run.says(ERROR)));
-    assert!(run.stop_reason().is_some(), "it is the second alarm");
-}
-
-#[test]
-fn few_words_over_files_that_are_new_each_time_do_not_end_a_run() {
-    let terse = |run: &mut Run, n: u32, path: &str, digest: Option<&str>| {
-        let mut exited = run.said("Fixed another one and committed. More remain.\n");
-        let digest = Some(digest.map_or(format!("d{n}"), str::to_owned));
-        exited.files = Some(FilesChanged { count: 1, paths: vec![path.to_owned()], digest });
-        run.send(Report::AgentExited(Box::new(exited)));
-    };
-    let mut run = Run::new(stuck_plan(|_| {}));
-    (0..40).for_each(|n| terse(&mut run, n, "src/lib.rs", None));
-    assert_eq!(run.stop_reason(), None);
-    assert!(run.detected().iter().all(|detected| detected.action == LoopAnswer::Redirect));
-    for (path, same) in [("notes.md", None), ("src/lib.rs", Some("same"))] {
-        let mut run = Run::new(stuck_plan(|_| {}));
-        let mut n = 0;
-        while run.stop_reason().is_none() && n < 40 {
-            terse(&mut run, n, path, same);
-            n += 1;
-        }
-        assert!(run.stop_reason().is_some(), "{path} {same:?}");
-    }
-}
-
-#[test]
-fn a_detector_that_stops_by_itself_does_so_whatever_else_is_to_be_done() {
-    for action in [StuckAction::Warn, StuckAction::Ask] {
-        let mut run = Run::new(stuck_plan(|stuck| (stuck.action, stuck.signature) = (action, Use::Stop)));
-        (0..3).for_each(|_| drop(run.says(ERROR)));
-        assert_eq!(run.stop_reason().map(|(_, code)| code), Some(1), "{action:?}");
-    }
-}
-
-/// The same outputs, with ralph killed at every record on the way: the same alarms at the same iterations.
-#[test]
-fn a_resumed_run_sees_the_same_evidence_as_an_uninterrupted_one() {
-    let script: Vec<&str> =
-        [WORK[0], ERROR, WORK[1], ERROR, ERROR, ERROR, WORK[2], ERROR, ERROR, ERROR].into();
-    let play = |crash_at: Option<usize>| {
-        let mut run = Run::new(stuck_plan(|stuck| stuck.redirects = 3));
-        let mut crashed = false;
-        while run.stop_reason().is_none() {
-            let at = run.engine.state().iterations_finished as usize;
-            let Some(text) = script.get(at) else { break };
-            run.says(text);
-            if let Some(kept) = crash_at.filter(|kept| !crashed && run.journal.len() >= *kept) {
-                crashed = true;
-                run.crash(kept);
-                run.resume();
-            }
-        }
-        let alarms: Vec<_> = run.detected().iter().map(|it| (it.iteration.0, it.pattern.clone())).collect();
-        let mut scores: Vec<(u32, Option<f64>)> = Vec::new();
-        for record in &run.journal {
-            if let Event::IterationFinished(finished) = &record.event {
-                scores.push((finished.iteration.0, finished.stuck_score));
-            }
-        }
-        (alarms, scores, run.journal.len())
-    };
-    let (alarms, scores, records) = play(None);
-    assert_eq!(alarms.len(), 2, "{alarms:?}");
-    for kept in 1..records {
-        let (again, told, _) = play(Some(kept));
-        assert_eq!((&again, &told), (&alarms, &scores), "killed behind record {kept}");
-    }
-}
-
-#[test]
-fn a_stop_whose_record_was_lost_is_decided_again() {
-    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.brings(0);
-    (0..3).for_each(|_| drop(run.says(ERROR)));
+    let mut run = Run::with(StuckAction::Stop, 0);
+    let names = run.finds(&[alarm("no_progress", Use::Decide), alarm("similarity", Use::Evidence)]);
+    assert!(names.contains(&"loop.suspected"), "{names:?}");
+    assert_eq!(run.last_loop().stops_as.as_ref().map(|key| key.as_str()), Some("output_similarity"));
+    assert_eq!(run.stop_reason(), Some(("output_similarity", 1)));
+    assert!(run.engine.state().stopped.as_ref().unwrap().message.contains("outputs are 97% alike"));
     let records = run.journal.len();
-    assert_eq!(run.journal[records - 1].event.name(), "run.stopped");
     run.crash(records - 1);
-    let names = run.resume();
-    assert_eq!(names, ["run.resumed", "run.stopped"]);
+    assert_eq!(run.resume(), ["run.resumed", "run.stopped"], "the record of the stop was lost");
     assert_eq!(run.stop_reason(), Some(("output_similarity", 1)));
 }
 
 #[test]
-fn hats_whose_circle_ends_by_itself_are_told_and_not_stopped() {
-    let hat = |id: &str, trigger: &str, publishes: &str| HatPlan {
-        default_publishes: Some(publishes.parse().unwrap()),
-        max_activations: (id == "reviewer").then_some(6),
-        ..HatPlan::new(id, vec![trigger.parse().unwrap()], vec![publishes.parse().unwrap()])
-    };
-    let hats = vec![hat("worker", "task.*", "review.ask"), hat("reviewer", "review.*", "task.redo")];
-    let plan = Plan { hats: Some(Box::new(HatsPlan::new(hats))), ..stuck_plan(|_| {}) };
-    let mut run = Run::new(plan);
-    while run.stop_reason().is_none() {
-        run.says(ERROR);
+fn a_detector_nobody_has_heard_of_decides_by_its_role() {
+    let mut run = Run::with(StuckAction::Warn, 0);
+    run.finds(&[alarm("new_one", Use::Evidence)]);
+    assert_eq!(run.names(), ["agent.exited", "iteration.finished", "loop.suspected", "iteration.started"]);
+    run.finds(&[alarm("no_progress", Use::Decide), alarm("new_one", Use::Stop)]);
+    assert_eq!(run.last_loop().detector, DetectorKey::new("new_one"));
+    assert_eq!(run.stop_reason(), Some(("loop_detected", 1)));
+}
+
+#[test]
+fn files_that_are_new_each_time_spare_the_run_and_so_does_nothing_else() {
+    for (works, answer) in [(true, LoopAnswer::Redirect), (false, LoopAnswer::Stop)] {
+        let mut run = Run::with(StuckAction::Stop, 0);
+        let line = LoopIteration { iteration: IterationNumber(1), hat: None, line: "again".to_owned() };
+        let circle = Circle { iterations: vec![line.clone()], works, ..Circle::default() };
+        run.finds(&[Finding { circle: Some(Box::new(circle)), ..alarm("no_progress", Use::Decide) }]);
+        assert_eq!((run.last_loop().action, &run.last_loop().iterations), (answer, &vec![line]));
     }
-    assert_eq!(run.stop_reason(), Some(("hat_exhausted", 4)));
-    let answers: Vec<LoopAnswer> = run.detected().iter().map(|detected| detected.action).collect();
-    assert!(answers.len() > 2 && answers.iter().all(|it| *it == LoopAnswer::Redirect), "{answers:?}");
-}
-
-#[test]
-fn a_crash_between_a_suspicion_and_the_alarm_changes_neither() {
-    let mut run = Run::new(stuck_plan(|stuck| stuck.action = StuckAction::Stop));
-    run.brings(0);
-    (0..3).for_each(|_| drop(run.says(ERROR)));
-    let suspected = run.journal.iter().rposition(|record| record.event.name() == "loop.suspected").unwrap();
-    let before = run.detected()[0].clone();
-    run.crash(suspected + 1);
-    assert_eq!(run.resume(), ["run.resumed", "loop.detected", "run.stopped"]);
-    assert_eq!((run.detected(), run.stop_reason()), (vec![&before], Some(("output_similarity", 1))));
-}
-
-#[test]
-fn a_hat_that_wants_to_know_gets_the_report_before_anything_else_is_done() {
-    let hat = |id: &str, trigger: &str| HatPlan {
-        default_publishes: Some("work.go".parse().unwrap()),
-        ..HatPlan::new(id, vec![trigger.parse().unwrap()], vec!["work.go".parse().unwrap()])
-    };
-    let mut hats = HatsPlan::new(vec![hat("worker", "work.*"), hat("breaker", "loop.detected")]);
-    hats.starting_event = "work.start".parse().unwrap();
-    let plan = Plan { hats: Some(Box::new(hats)), ..stuck_plan(|stuck| stuck.action = StuckAction::Stop) };
-    let mut run = Run::new(plan);
-    run.brings(0);
-    (0..3).for_each(|_| drop(run.says(ERROR)));
-    assert_eq!(run.detected()[0].action, LoopAnswer::HandOff);
-    let published = run.journal.iter().rev().find_map(|record| match &record.event {
-        Event::TopicPublished(it) if it.topic.as_str() == "loop.detected" => Some(it),
-        _ => None,
-    });
-    let published = published.expect("the topic");
-    assert_eq!(published.to, ["breaker"]);
-    assert!(published.payload.as_str().contains("tally_orbit"), "{:?}", published.payload);
-    let wearing = |run: &Run| run.engine.state().bus.as_ref().unwrap().wearing().map(str::to_owned);
-    assert_eq!(wearing(&run).as_deref(), Some("breaker"), "before those that go in circles");
-    run.says(ERROR);
-    assert_eq!(run.stop_reason(), None, "what it says about the circle is no circle");
-    (0..2).for_each(|_| drop(run.says(ERROR)));
-    assert!(run.stop_reason().is_some(), "the second alarm is not handed off again");
-    let message = &run.engine.state().stopped.as_ref().unwrap().message;
-    assert!(!message.contains("after it was told"), "nobody was told: {message}");
 }

@@ -76,6 +76,7 @@ impl<'a> Sim<'a> {
             None => 2,
         };
         let steady = hats.is_none() && rng.one_in(2);
+        let stuck = started.plan.stuck.clone();
         let voice = hats.map(|hats| Voice::new(hats.clone(), &mut rng));
         Self {
             rng,
@@ -86,7 +87,7 @@ impl<'a> Sim<'a> {
             engine: None,
             recovered: None,
             disk: Disk::default(),
-            world: World::new(modest, voice, steady),
+            world: World::new(modest, voice, steady, stuck),
             folder: Folder::default(),
             model: None,
             verifier: Verifier::default(),

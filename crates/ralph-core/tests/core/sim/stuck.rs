@@ -1,10 +1,10 @@
-//! The rules of going in circles, written a second time, for agents that either say the same as always or something new.
+//! The rules of going in circles, written a second time, over facts as detectors might have found them.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use ralph_core::detector::{Sketch, Sketcher};
-use ralph_core::event::{AgentExited, IterationFinished, LoopAnswer, LoopDetected, LoopSuspected, Outcome};
+use ralph_core::event::{
+    AgentExited, Circle, DetectorKey, Finding, IterationFinished, LoopAnswer, LoopDetected, LoopIteration,
+    LoopSuspected, Outcome, StuckEvidence,
+};
+use ralph_core::ids::IterationNumber;
 use ralph_core::marker::AgentState;
 use ralph_core::plan::{StuckAction, StuckPlan, Use};
 use ralph_core::state::RunState;
@@ -15,31 +15,37 @@ use super::rng::Rng;
 /// Iterations that brought something new, in a row, after which alarms are forgotten.
 const RECOVERED: u32 = 3;
 
-static CIRCLE: LazyLock<Sketch> = LazyLock::new(|| {
-    sketch("$ make check\nsrc/orbit.c:14: error: 'tally_orbit' undeclared\nmake: *** Error 1\n")
-});
-
-fn sketch(text: &str) -> Sketch {
-    let mut sketcher = Sketcher::new();
-    sketcher.push(text.as_bytes());
-    sketcher.finish()
-}
-
-/// What an agent says: mostly the same as always.
-pub fn says(iteration: u32, rng: &mut Rng) -> Option<Box<Sketch>> {
-    match rng.below(8) {
-        0 => None,
-        1 | 2 => Some(Box::new(sketch(&fresh(iteration)))),
-        _ => Some(Box::new(CIRCLE.clone())),
+/// What is found in an attempt: often an alarm, mostly with others that support it.
+pub fn found(plan: &StuckPlan, iteration: IterationNumber, rng: &mut Rng) -> Option<Box<StuckEvidence>> {
+    if !plan.enabled || rng.one_in(8) {
+        return None;
     }
-}
-
-/// Names that were never there before.
-fn fresh(iteration: u32) -> String {
-    let name =
-        ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heron"][iteration as usize % 8];
-    let round = ["north", "south", "east", "west"][iteration as usize / 8 % 4];
-    format!("Moved load_{name}_{round} into src/{name}/{round}.rs and wrote tests/{round}_{name}.rs for it.")
+    let score = rng.pick(&[0.0, 0.0, 0.5, 1.0, 1.0, 1.0]);
+    let mut findings = Vec::new();
+    let mut add = |key, role: Use, score: f64, ratio: Option<f64>| {
+        let line = LoopIteration { iteration, hat: None, line: "error".to_owned() };
+        let circle = Circle { iterations: vec![line], ..Circle::default() };
+        findings.push(Finding {
+            detector: DetectorKey::new(key),
+            role,
+            score,
+            alarm: score == 1.0,
+            pattern: "the same error".to_owned(),
+            period: 1,
+            ratio,
+            circle: role.decides().then(|| Box::new(circle)),
+        });
+    };
+    if score > 0.0 {
+        add("no_progress", Use::Decide, score, None);
+        if plan.similarity != Use::Off {
+            add("similarity", plan.similarity, 1.0, Some(0.95));
+        }
+        if plan.signature != Use::Off && rng.one_in(2) {
+            add("signature", plan.signature, 1.0, None);
+        }
+    }
+    Some(Box::new(StuckEvidence { version: 1, score, outage: false, findings }))
 }
 
 pub fn plan(rng: &mut Rng) -> StuckPlan {
@@ -63,14 +69,6 @@ pub fn plan(rng: &mut Rng) -> StuckPlan {
 
 pub struct Stuck {
     plan: StuckPlan,
-    /// The last iteration that counts said the same as always.
-    circled: bool,
-    /// Repeats in a row.
-    repeats: u32,
-    /// States of the tree that were seen.
-    trees: BTreeSet<String>,
-    /// The iteration that last changed a file.
-    changed: String,
     alarms: u32,
     fresh: u32,
     /// Nothing has been done about the last iteration yet.
@@ -82,60 +80,31 @@ pub struct Stuck {
 
 impl Stuck {
     pub fn new(plan: &StuckPlan) -> Self {
-        let plan = plan.clone();
-        let (trees, circled, open, asking) = (BTreeSet::new(), false, false, false);
-        Self {
-            plan,
-            circled,
-            repeats: 0,
-            trees,
-            changed: String::new(),
-            alarms: 0,
-            fresh: 0,
-            open,
-            asking,
-            ends: None,
-        }
+        Self { plan: plan.clone(), alarms: 0, fresh: 0, open: false, asking: false, ends: None }
     }
 
     pub fn finished(&mut self, f: &IterationFinished, exited: Option<&AgentExited>) -> Check {
         self.open = false;
-        if exited.and_then(|exited| exited.files.as_ref()).is_some_and(|files| files.count > 0) {
-            self.changed = f.iteration.to_string();
-        }
         let waits = f.delay.is_some() || f.blocked.is_some();
         let waits = waits || f.state.is_some_and(|state| state != AgentState::Working && !f.claims_complete);
-        let seen = exited.and_then(|exited| Some((exited, exited.sketch.as_ref()?)));
-        let Some((exited, sketch)) = seen.filter(|_| f.outcome == Outcome::Ok && !waits && self.plan.enabled)
-        else {
+        let evidence = exited.and_then(|exited| exited.evidence.as_ref());
+        let Some(evidence) = evidence.filter(|_| f.outcome == Outcome::Ok && !waits) else {
             ensure!(f.stuck_score.is_none(), "a score for an iteration that is no evidence");
             return Ok(());
         };
-        let circles = **sketch == *CIRCLE;
-        self.repeats = if circles && self.circled { self.repeats + 1 } else { 0 };
-        self.circled = circles;
-        let changed = self.is_new_tree(exited);
-        let needed = (2 + self.plan.patience) * if changed { 2 } else { 1 };
-        self.open = self.repeats >= needed;
-        let score = f.stuck_score.ok_or("no score")?;
-        ensure!((score == 1.0) == self.open, "score {score} after {} repeats of {needed}", self.repeats);
-        ensure!(circles || score == 0.0, "score {score} for something new");
-        self.fresh = if score == 0.0 { self.fresh + 1 } else { 0 };
+        ensure!(f.stuck_score == Some(evidence.score), "another score than was found");
+        self.open = evidence.score == 1.0;
+        self.fresh = if evidence.score == 0.0 { self.fresh + 1 } else { 0 };
         if self.fresh >= RECOVERED {
             self.alarms = 0;
         }
         Ok(())
     }
 
-    /// Files that are as they never were count for something.
-    fn is_new_tree(&mut self, exited: &AgentExited) -> bool {
-        let counted = exited.files.as_ref().map(|_| self.changed.clone());
-        exited.tree.clone().or(counted).is_some_and(|tree| self.trees.insert(tree))
-    }
-
     pub fn suspected(&self, e: &LoopSuspected, last: Option<&IterationFinished>) -> Check {
-        let is_for = if e.detector == "similarity" { self.plan.similarity } else { self.plan.signature };
-        ensure!(is_for == Use::Evidence, "{} is off", e.detector);
+        let similarity = e.detector == DetectorKey::new("similarity");
+        let role = if similarity { self.plan.similarity } else { self.plan.signature };
+        ensure!(role == Use::Evidence, "{} is off", e.detector);
         ensure!(last.is_some_and(|last| last.iteration == e.iteration), "a suspicion of nothing");
         Ok(())
     }
@@ -150,18 +119,18 @@ impl Stuck {
             StuckAction::Redirect | StuckAction::Stop => LoopAnswer::Stop,
         };
         ensure!(e.action == answer, "{:?} instead of {answer:?}", e.action);
-        (self.open, self.repeats, self.fresh, self.alarms) = (false, 0, 0, e.alarm);
+        (self.open, self.fresh, self.alarms) = (false, 0, e.alarm);
         self.asking = answer == LoopAnswer::Ask;
         let alike = self.plan.similarity != Use::Off;
         let reason = if alike { "output_similarity" } else { "loop_detected" };
         self.ends = (answer == LoopAnswer::Stop).then_some(reason);
-        ensure!(self.ends.is_none() || e.reason() == reason, "the reason is {}", e.reason());
+        ensure!(e.stops_as.as_ref().map(|key| key.as_str()) == self.ends, "it stops as {:?}", e.stops_as);
         Ok(())
     }
 
     /// A person has had a word.
     pub fn start_over(&mut self) {
-        (self.open, self.repeats, self.alarms, self.fresh, self.ends) = (false, 0, 0, 0, None);
+        (self.open, self.alarms, self.fresh, self.ends) = (false, 0, 0, None);
     }
 
     pub fn agrees(&self, state: &RunState) -> Check {

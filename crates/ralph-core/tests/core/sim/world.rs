@@ -13,6 +13,7 @@ use ralph_core::event::{
 use ralph_core::failure::Failure;
 use ralph_core::input::Report;
 use ralph_core::marker::AgentState;
+use ralph_core::plan::StuckPlan;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
@@ -49,6 +50,7 @@ pub struct World {
     voice: Option<Voice>,
     /// Most agents do well and say little about themselves, so that what they say can be seen to repeat.
     steady: bool,
+    stuck: StuckPlan,
 }
 
 struct Agent {
@@ -64,7 +66,7 @@ struct Agent {
 }
 
 impl World {
-    pub fn new(modest: u64, voice: Option<Voice>, steady: bool) -> Self {
+    pub fn new(modest: u64, voice: Option<Voice>, steady: bool, stuck: StuckPlan) -> Self {
         Self {
             queue: Vec::new(),
             agent: None,
@@ -74,6 +76,7 @@ impl World {
             weather: Weather::default(),
             voice,
             steady,
+            stuck,
         }
     }
 
@@ -88,7 +91,8 @@ impl World {
     /// The guard leaves nothing alive, and timers die with the process that had them.
     pub fn die(&mut self) {
         let weather = std::mem::take(&mut self.weather);
-        *self = World { weather, ..World::new(self.modest, self.voice.take(), self.steady) };
+        *self =
+            World { weather, ..World::new(self.modest, self.voice.take(), self.steady, self.stuck.clone()) };
     }
 
     pub fn has_wait_timer(&self) -> bool {
@@ -162,6 +166,7 @@ impl World {
         self.is_idle().map_err(|why| format!("{} is started while {why}", of.iteration))?;
         let failure = self.weather.failure(of.agent, now, rng);
         let mut agent = Agent::new(now, of, failure, self.modest, rng);
+        agent.says.evidence = stuck::found(&self.stuck, agent.of.iteration, rng);
         if self.steady && agent.says.failure.is_none() && !rng.one_in(6) {
             agent.does_well();
         }
@@ -432,7 +437,6 @@ impl Agent {
             },
             tree: rng.one_in(2).then(|| rng.pick(&["before", "after"]).to_owned()),
             output_bytes: rng.below(100),
-            sketch: stuck::says(of.iteration.0, rng),
             leftovers: rng.below(2) as u32,
             usage: if rng.one_in(2) { some_tokens(rng) } else { Usage::default() },
             cost_usd,

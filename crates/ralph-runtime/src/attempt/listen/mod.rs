@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ralph_core::detector::Sketch;
 use ralph_core::failure::Failure;
 use ralph_core::ids::IterationNumber;
 use ralph_core::marker::{Found, Glance, Rules, Said, SpeechScanner, TailScanner, without_escapes};
 use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
+use ralph_evidence::detector::Sketch;
 
 use self::stream::StreamEars;
 use crate::drawing::Drawing;

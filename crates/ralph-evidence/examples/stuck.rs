@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use ralph_core::detector::{OutputSimilarityDetector, Sketcher};
+use ralph_evidence::detector::{OutputSimilarityDetector, Sketcher};
 
 const MEGA: usize = 1_000_000;
 /// What a pipe gives at once.

@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
+use ralph_core::event::DetectorKey;
 use serde::{Deserialize, Serialize};
 
 use super::lines::{Lines, Measure};
-use super::{Detector, DetectorDef, Finding, Sketch};
+use super::{Detector, DetectorDef, Sketch, Suspicion};
 
 pub(super) const DEF: DetectorDef = DetectorDef {
-    key: "similarity",
+    key: DetectorKey::new("similarity"),
     summary: "An output that is as good as the same as one of the last, line by line.",
-    is_for: |plan| plan.similarity,
+    role: |plan| plan.similarity,
     build: |plan| Box::new(OutputSimilarityDetector::new(plan.similarity_window, plan.similarity_threshold)),
 };
 
@@ -55,9 +56,13 @@ impl OutputSimilarityDetector {
     /// The same for an output of which only the lines' hashes are left. One without text must not come here.
     pub fn observe(&mut self, lines: &Lines) -> Option<Match> {
         let best = self.best(lines);
+        self.remember(lines);
+        best
+    }
+
+    fn remember(&mut self, lines: &Lines) {
         self.recent.push_front(lines.clone());
         self.recent.truncate(self.window);
-        best
     }
 
     fn best(&self, lines: &Lines) -> Option<Match> {
@@ -87,10 +92,10 @@ impl OutputSimilarityDetector {
 }
 
 impl Detector for OutputSimilarityDetector {
-    fn judge(&self, now: &Sketch) -> Finding {
+    fn look(&mut self, now: &Sketch) -> Suspicion {
         let Some(Match { ratio, measure, back }) = now.lines.as_ref().and_then(|lines| self.best(lines))
         else {
-            return Finding::default();
+            return Suspicion::default();
         };
         let whose = match back {
             1 => "the output before".to_owned(),
@@ -98,12 +103,12 @@ impl Detector for OutputSimilarityDetector {
         };
         let pattern = format!("{:.0}% like {whose}{}", 100.0 * ratio, measure.remark());
         let (period, iterations) = (back, back + 1);
-        Finding { score: 1.0, alarm: true, period, iterations, pattern, ratio: Some(ratio), outages: 0 }
+        Suspicion { score: 1.0, alarm: true, period, iterations, pattern, ratio: Some(ratio), outage: false }
     }
 
     fn learn(&mut self, now: &Sketch) {
         if let Some(lines) = &now.lines {
-            self.observe(lines);
+            self.remember(lines);
         }
     }
 

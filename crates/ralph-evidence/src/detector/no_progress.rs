@@ -9,19 +9,20 @@ mod pattern;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use ralph_core::event::DetectorKey;
+use ralph_core::plan::Use;
 use serde::{Deserialize, Serialize};
 
 use super::sample::{Sample, Shared, share};
 use super::sketch::{AMBIGUOUS, Counts, Sketch};
-use super::{Detector, DetectorDef};
-use crate::plan::Use;
+use super::{Detector, DetectorDef, Suspicion};
 
 pub use pattern::Pattern;
 
 pub(super) const DEF: DetectorDef = DetectorDef {
-    key: "no_progress",
+    key: DetectorKey::new("no_progress"),
     summary: "Iterations that bring nothing new, go in circles, or say nothing. It decides.",
-    is_for: |_| Use::Decide,
+    role: |_| Use::Decide,
     build: |plan| Box::new(NoProgress::new(Settings { window: plan.window, patience: plan.patience })),
 };
 
@@ -91,7 +92,7 @@ impl Default for Settings {
 
 /// What one more iteration adds to the suspicion.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Finding {
+pub struct Judgement {
     /// From 0, all new, to 1, an alarm.
     pub score: f64,
     /// What it looks like, once there is anything.
@@ -122,6 +123,8 @@ pub struct NoProgress {
     common: HashMap<u32, u32>,
     eventful: u32,
     streaks: Streaks,
+    /// What the last look counted, for when its iteration is learned.
+    looked: Option<(Streaks, bool)>,
 }
 
 /// What is counted in a row.
@@ -245,19 +248,19 @@ impl NoProgress {
     }
 
     /// Takes the next iteration.
-    pub fn observe(&mut self, now: &Sketch) -> Finding {
-        let (finding, streaks) = self.look(now);
+    pub fn observe(&mut self, now: &Sketch) -> Judgement {
+        let (judgement, streaks) = self.judge(now);
         self.streaks = streaks;
-        self.learn(now, finding.novelty.is_eventful());
-        finding
+        self.remember(now, judgement.novelty.is_eventful());
+        judgement
     }
 
-    fn look(&self, now: &Sketch) -> (Finding, Streaks) {
+    fn judge(&self, now: &Sketch) -> (Judgement, Streaks) {
         let novelty = self.novelty(now);
         if now.tells_outage() {
             // No evidence for anything: it calls for patience, and what was counted before still stands.
             let streaks = Streaks { outages: self.streaks.outages + 1, ..self.streaks.clone() };
-            return (Finding { novelty, outages: streaks.outages, ..Finding::default() }, streaks);
+            return (Judgement { novelty, outages: streaks.outages, ..Judgement::default() }, streaks);
         }
         let repeats = self.count_repeats(now, novelty);
         let (nothing, empty) = self.count_nothings(now, novelty);
@@ -267,7 +270,7 @@ impl NoProgress {
         };
         let before = repeats.iter().enumerate().map(goes_on).collect();
         let streaks = Streaks { repeats, before, nothing, empty, outages: 0 };
-        (Finding { novelty, ..self.finding(now, &streaks) }, streaks)
+        (Judgement { novelty, ..self.judgement(now, &streaks) }, streaks)
     }
 
     /// The sketches that are remembered, the newest last.
@@ -435,7 +438,7 @@ impl NoProgress {
         (nothing, if empty { self.streaks.empty + 1 } else { 0 })
     }
 
-    fn finding(&self, now: &Sketch, streaks: &Streaks) -> Finding {
+    fn judgement(&self, now: &Sketch, streaks: &Streaks) -> Judgement {
         let says = now.says;
         let waits = (1..SHORT / 2).contains(&says.words)
             && f64::from(says.waiting) >= MOSTLY * f64::from(says.words.max(says.waiting));
@@ -444,12 +447,12 @@ impl NoProgress {
         let works_unseen = !now.calls.known && new_state;
         let slower = if waits || works_unseen { 2 } else { 1 };
         let patience = self.settings.patience;
-        let mut best = Finding::default();
+        let mut best = Judgement::default();
         let mut consider = |seen: u32, needed: u32, period: usize, pattern: Pattern| {
             let score = (f64::from(seen) / f64::from(needed)).min(1.0);
             if seen > 0 && score > best.score {
                 let (alarm, iterations) = (seen >= needed, seen as usize + period);
-                best = Finding { score, pattern: Some(pattern), alarm, iterations, ..Finding::default() };
+                best = Judgement { score, pattern: Some(pattern), alarm, iterations, ..Judgement::default() };
             }
         };
         for ((period, seen), before) in (1..).zip(streaks.repeats.iter().copied()).zip(&streaks.before) {
@@ -479,7 +482,7 @@ impl NoProgress {
         best
     }
 
-    fn learn(&mut self, now: &Sketch, eventful: bool) {
+    fn remember(&mut self, now: &Sketch, eventful: bool) {
         if self.past.len() == MEMORY
             && let Some(old) = self.past.pop_front()
         {
@@ -535,22 +538,30 @@ impl NoProgress {
 }
 
 impl Detector for NoProgress {
-    fn judge(&self, now: &Sketch) -> super::Finding {
-        let Finding { score, pattern, alarm, iterations, outages, .. } = self.look(now).0;
+    fn look(&mut self, now: &Sketch) -> Suspicion {
+        let (judgement, streaks) = self.judge(now);
+        self.looked = Some((streaks, judgement.novelty.is_eventful()));
+        let Judgement { score, pattern, alarm, iterations, outages, .. } = judgement;
         let period = match pattern {
             Some(Pattern::Repeats { period, .. } | Pattern::SameError { period, .. }) => period,
             Some(Pattern::NothingToDo { .. } | Pattern::Empty { .. }) => 1,
             None => 0,
         };
         let pattern = pattern.map(|pattern| pattern.to_string()).unwrap_or_default();
-        super::Finding { score, alarm, period, iterations, pattern, ratio: None, outages }
+        Suspicion { score, alarm, period, iterations, pattern, ratio: None, outage: outages > 0 }
     }
 
     fn learn(&mut self, now: &Sketch) {
-        self.observe(now);
+        let (streaks, eventful) = self.looked.take().unwrap_or_else(|| {
+            let (judgement, streaks) = self.judge(now);
+            (streaks, judgement.novelty.is_eventful())
+        });
+        self.streaks = streaks;
+        self.remember(now, eventful);
     }
 
     fn start_over(&mut self) {
+        self.looked = None;
         let Streaks { repeats, before, .. } = std::mem::take(&mut self.streaks);
         let all = |(at, repeats): (usize, u32)| repeats + before.get(at).copied().unwrap_or(0);
         self.streaks.before = repeats.into_iter().enumerate().map(all).collect();

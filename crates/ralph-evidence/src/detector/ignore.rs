@@ -18,7 +18,7 @@ pub struct Ignore {
 impl Ignore {
     /// The rules of a definition, like its other ones in any letter case. One that does not compile was reported there.
     pub fn new(rules: &[String]) -> Self {
-        let rules = rules.iter().filter_map(|rule| crate::marker::pattern(rule).ok());
+        let rules = rules.iter().filter_map(|rule| ralph_core::marker::pattern(rule).ok());
         Self { rules: rules.collect(), partial: Vec::new() }
     }
 

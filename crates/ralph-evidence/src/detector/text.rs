@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::hash::{self, Hasher};
 use super::lexicon::Sense;
-use crate::marker::without_escapes;
+use ralph_core::marker::without_escapes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -4,13 +4,15 @@ mod runners;
 
 use std::collections::VecDeque;
 
-use super::{Detector, DetectorDef, Finding, Sketch, text};
-use crate::plan::SIGNATURE_WINDOW;
+use ralph_core::event::DetectorKey;
+use ralph_core::plan::SIGNATURE_WINDOW;
+
+use super::{Detector, DetectorDef, Sketch, Suspicion, text};
 
 pub(super) const DEF: DetectorDef = DetectorDef {
-    key: "signature",
+    key: DetectorKey::new("signature"),
     summary: "The same main error, failing tests, edit or search several times in a row.",
-    is_for: |plan| plan.signature,
+    role: |plan| plan.signature,
     build: |plan| Box::new(SignatureDetector::new(SIGNATURE_WINDOW, plan.signature_threshold)),
 };
 
@@ -62,19 +64,19 @@ impl SignatureDetector {
 }
 
 impl Detector for SignatureDetector {
-    fn judge(&self, now: &Sketch) -> Finding {
+    fn look(&mut self, now: &Sketch) -> Suspicion {
         let before = match self.recent.front() {
             Some(last) if !now.signature.is_empty() && *last == now.signature => self.times(),
             _ => 0,
         };
         if before == 0 {
-            return Finding::default();
+            return Suspicion::default();
         }
         let times = before + 1;
         let pattern = format!("the same signature {times} times in a row: {}", now.signature);
         let score = (before as f64 / (self.threshold - 1) as f64).min(1.0);
         let alarm = times >= self.threshold;
-        Finding { score, alarm, period: 1, iterations: times, pattern, ..Finding::default() }
+        Suspicion { score, alarm, period: 1, iterations: times, pattern, ..Suspicion::default() }
     }
 
     fn learn(&mut self, now: &Sketch) {
