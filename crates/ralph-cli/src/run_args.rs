@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn case_28_only_the_first_word_is_the_target() {
+    fn only_the_first_word_is_the_target() {
         assert_eq!(parts("run r A B"), pair("run r", "A B"));
         assert_eq!(parts("run -n 2 r A -d 1 B"), pair("run -n 2 r -d 1", "A B"));
         assert_eq!(parts("run -n2 -qv r --json"), pair("run -n2 -qv r --json", ""));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn case_29_options_that_ralph_does_not_have_are_for_the_ralph() {
+    fn options_that_ralph_does_not_have_are_arguments() {
         assert_eq!(parts("run r --b perf ./p"), pair("run r", "b:perf ./p"));
         assert_eq!(
             parts("run r --a=1=2 --max-iterations=3 --set a=b"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn case_31_everything_behind_two_dashes_is_for_the_ralph() {
+    fn every_word_behind_two_dashes_is_an_argument() {
         assert_eq!(parts("run r -- --verbose ./src -n 3"), pair("run r", "--verbose ./src -n 3"));
         assert_eq!(parts("run -- A"), pair("run", "A"));
         assert_eq!(parts("run r -- A -- B"), pair("run r", "A -- B"));

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn case_28_positions_are_the_order_of_the_names() {
+    fn positions_are_assigned_in_the_order_of_the_names() {
         assert_eq!(assigned(&["a", "b"], &["A", "B"]), pairs(&[("a", "A"), ("b", "B")]));
         assert_eq!(assigned(&["a", "b"], &["A"]), pairs(&[("a", "A")]));
         assert!(assigned(&["a", "b"], &["A", "B", "C"]).unwrap_err().contains("takes a, b"));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn case_29_names_go_before_positions() {
+    fn named_values_are_assigned_before_positions() {
         assert_eq!(assigned(&["a", "b"], &["--b=perf", "./p"]), pairs(&[("a", "./p"), ("b", "perf")]));
         assert_eq!(assigned(&["a", "b"], &["./p", "--a=x"]), pairs(&[("a", "x"), ("b", "./p")]));
         assert_eq!(assigned(&["a"], &["--a=1=2"]), pairs(&[("a", "1=2")]));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn case_30_names_need_not_be_declared_unless_they_look_like_ralphs_own() {
+    fn a_name_that_is_almost_an_option_is_refused_unless_it_is_declared() {
         assert_eq!(assigned(&[], &["--zzz=v"]), pairs(&[("zzz", "v")]));
         assert!(assigned(&[], &["--max-iteration=5"]).unwrap_err().contains("`--max-iterations`"));
         assert!(assigned(&[], &["--max-iteration"]).unwrap_err().contains("`--max-iterations`"));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn case_30_what_others_call_ralphs_own_options_is_a_mistake_unless_the_ralph_uses_it() {
+    fn an_option_of_other_tools_is_refused_unless_the_ralph_uses_that_name() {
         for name in ["max-iters", "maxiter", "max_iter", "iterations", "max-turns", "Max-Turns"] {
             let error = assigned(&["focus"], &[&format!("--{name}=5")]).unwrap_err();
             assert!(error.contains("did you mean `--max-iterations`?"), "{error}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn case_30_a_misspelt_argument_is_a_mistake_unless_the_ralph_uses_it() {
+    fn a_misspelt_argument_is_refused_unless_the_ralph_uses_that_name() {
         assert!(assigned(&["focus"], &["--foucs=x"]).unwrap_err().contains("did you mean `--focus`?"));
         assert_eq!(assigned(&["focus"], &["--focs=x"]), pairs(&[("focs", "x")]), "the prompt has it");
         assert_eq!(assigned(&["a"], &["--b=x"]), pairs(&[("b", "x")]));

@@ -197,7 +197,7 @@ mod speech {
     }
 
     #[test]
-    fn case_48_a_marker_that_is_quoted_or_mentioned_does_not_count() {
+    fn a_state_marker_that_is_quoted_or_mentioned_does_not_count() {
         for text in [
             "I would print `<!-- ralph:state idle -->` now",
             "<!-- ralph:state idle --> nothing to do",
@@ -335,7 +335,7 @@ mod promise {
     }
 
     #[test]
-    fn case_49_a_promise_counts_where_it_is_asked_for() {
+    fn a_promise_counts_alone_on_its_line_with_its_exact_text() {
         let rules = rules("ALL  DONE", "");
         let complete = |text: &str| tail_with(text, &rules).complete;
         assert!(complete("<promise>ALL DONE</promise>"));

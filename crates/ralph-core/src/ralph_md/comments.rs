@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_12_comments_go_except_in_fences() {
+    fn comments_are_removed_except_in_fenced_blocks() {
         assert_eq!(without_comments("a <!-- x --> b"), "a  b");
         assert_eq!(without_comments("a\n<!-- x\n\n```\ny -->\nb <!--z--> c\n"), "a\n\nb  c\n");
         for fence in ["```", "~~~", "````md"] {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn case_13_what_ralph_understands_stays() {
+    fn comments_that_ralph_understands_stay() {
         for text in ["<!-- ralph:state idle -->", "a <!--ralph:delay 5s--> b", "<!--\n ralph:state x\n-->"] {
             assert_eq!(without_comments(text), text);
         }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn case_14_placeholders_stand_for_their_values() {
+    fn placeholders_stand_for_their_values() {
         assert_eq!(resolved("{{ args.a }}|{{args.a}}|{{\n  args.a\n}}"), "A|A|A");
         assert_eq!(resolved("{{ ralph.name }} {{ ralph.iteration }}/{{ ralph.max_iterations }}"), "demo 3/9");
         assert_eq!(resolved("[{{ commands.gone }}{{ args.gone }}{{ ralph.gone }}]"), "[]");
@@ -147,19 +147,19 @@ mod tests {
     }
 
     #[test]
-    fn case_15_what_was_put_in_is_not_looked_at_again() {
+    fn inserted_text_is_not_searched_for_placeholders() {
         assert_eq!(resolved("{{ args.tricky }}"), "{{ commands.x }}{{ args.a }}");
         assert_eq!(resolved("{{ commands.my-cmd_2 }}"), "{{ args.a }}");
         assert_eq!(resolved("{{{{ args.empty }} args.a }}"), "{{ args.a }}");
     }
 
     #[test]
-    fn case_16_placeholders_count_in_fences_too() {
+    fn placeholders_count_in_fenced_blocks_too() {
         assert_eq!(resolved("```\n{{ args.a }}\n```"), "```\nA\n```");
     }
 
     #[test]
-    fn case_17_output_is_put_in_as_it_is() {
+    fn output_is_inserted_unchanged() {
         assert_eq!(resolved("[{{ commands.x }}]"), "[out\n]");
     }
 
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn case_23_an_argument_is_one_word_of_a_command() {
+    fn an_argument_is_one_word_whatever_is_in_it() {
         let args = args(&[("a", "x y; rm 'z'"), ("b", "{{ args.a }}"), ("e", "")]);
         let words = |line: &str| command_words(line, |name| args.get(name).cloned(), split).expect("words");
         assert_eq!(words("echo {{ args.a }}"), ["echo", "x y; rm 'z'"]);

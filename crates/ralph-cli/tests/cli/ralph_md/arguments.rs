@@ -1,4 +1,4 @@
-//! Cases 28 to 31: arguments.
+//! Arguments of `ralph run`.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn ralph() -> Ralph {
 }
 
 #[test]
-fn case_28_by_position() {
+fn positional_arguments_fill_the_declared_names_in_order() {
     assert_eq!(ralph().prompt(&["A", "B"]), "[A][B][]");
     assert_eq!(ralph().prompt(&["A"]), "[A][][]");
     ralph().refuses(&["A", "B", "C"], &["`C` is too much", "a, b"]);
@@ -18,7 +18,7 @@ fn case_28_by_position() {
 }
 
 #[test]
-fn case_29_by_name() {
+fn arguments_can_be_given_by_name() {
     assert_eq!(ralph().prompt(&["--b", "perf", "./p"]), "[./p][perf][]");
     assert_eq!(ralph().prompt(&["--a=1=2"]), "[1=2][][]");
     assert_eq!(ralph().prompt(&["--a", "1", "--a=2"]), "[2][][]");
@@ -26,7 +26,7 @@ fn case_29_by_name() {
 }
 
 #[test]
-fn case_30_names_that_nobody_declared() {
+fn an_undeclared_argument_is_accepted_unless_it_is_almost_an_option() {
     assert_eq!(ralph().prompt(&["--zzz", "v"]), "[][][v]");
     ralph().refuses(&["--max-iteration", "5"], &["--max-iterations"]);
     ralph().refuses(&["--zzz"], &["`--zzz` needs a value"]);
@@ -36,7 +36,7 @@ fn case_30_names_that_nobody_declared() {
 }
 
 #[test]
-fn case_30_an_argument_without_a_place_is_noted() {
+fn an_argument_that_nothing_uses_is_noted() {
     let done = ralph().run(&["-n", "1", "--zzz", "v", "--yyy", "v", "--a", "v"]).expect(3);
     let note = "note: `--yyy` is neither declared in `args` nor used in the prompt or a command\n";
     assert_eq!(done.stderr, note);
@@ -46,7 +46,7 @@ fn case_30_an_argument_without_a_place_is_noted() {
 }
 
 #[test]
-fn case_30_what_others_call_an_option_is_an_error() {
+fn an_option_of_other_tools_is_an_error_that_names_the_option_of_ralph() {
     for (name, option) in [("--max-iters", "--max-iterations"), ("--budget", "--max-cost")] {
         ralph().refuses(&[name, "5"], &[&format!("`{name}`; did you mean `{option}`?")]);
     }
@@ -75,7 +75,7 @@ fn where_there_is_no_ralph_md_an_argument_has_to_be_declared() {
 }
 
 #[test]
-fn case_31_behind_two_dashes_everything_is_for_the_ralph() {
+fn words_behind_two_dashes_are_arguments_even_if_they_look_like_options() {
     assert_eq!(ralph().prompt(&["--", "--verbose", "./src"]), "[--verbose][./src][]");
     assert_eq!(ralph().prompt(&["--", "-n", "5"]), "[-n][5][]");
 }

@@ -1,9 +1,9 @@
-//! Cases 12 to 19: the body.
+//! The body: how the prompt is made of it.
 
 use super::*;
 
 #[test]
-fn case_12_comments_are_removed_before_placeholders_are_resolved() {
+fn comments_are_removed_before_placeholders_are_resolved() {
     let ralph = Ralph::new();
     let body = "a <!-- {{ commands.c }} -->b\n<!--\nnote\n-->\n```\n<!-- kept -->\n```\n~~~\n<!-- kept -->\n~~~\n{{ commands.c }}";
     let settings = "commands: [{name: c, run: echo '<!-- printed -->'}]";
@@ -12,7 +12,7 @@ fn case_12_comments_are_removed_before_placeholders_are_resolved() {
 }
 
 #[test]
-fn case_13_markers_of_ralph_stay() {
+fn markers_of_ralph_stay_in_the_prompt() {
     let ralph = Ralph::new();
     let body = "Nothing to do? Print\n<!-- ralph:state idle -->\n<!-- note -->\nand stop.";
     assert_eq!(
@@ -22,7 +22,7 @@ fn case_13_markers_of_ralph_stay() {
 }
 
 #[test]
-fn case_14_placeholders() {
+fn placeholders_have_the_values_of_each_iteration() {
     let ralph = Ralph::new();
     let body = "{{ralph.name}} {{ ralph.iteration }}/{{ ralph.max_iterations }} [{{\n args.x }}{{ commands.x }}{{ ralph.x }}] {{ other }} {{ x.y }}";
     ralph.write("", body).run(&["-n", "2"]).expect(3);
@@ -34,7 +34,7 @@ fn case_14_placeholders() {
 }
 
 #[test]
-fn case_15_text_that_was_put_in_is_not_expanded_again() {
+fn text_of_arguments_and_commands_is_not_expanded_again() {
     let ralph = Ralph::new();
     let settings = "args: [a]\ncommands:\n  - name: c\n    run: printf %s '{{ ralph.name }}{{ commands.c }}'";
     let prompt =
@@ -43,13 +43,13 @@ fn case_15_text_that_was_put_in_is_not_expanded_again() {
 }
 
 #[test]
-fn case_16_placeholders_count_in_fences() {
+fn placeholders_in_fenced_blocks_are_resolved() {
     let ralph = Ralph::new();
     assert_eq!(ralph.write("", "```\n{{ ralph.name }}\n```").prompt(&[]), "```\nr\n```");
 }
 
 #[test]
-fn case_17_output_keeps_its_final_newline() {
+fn the_output_of_a_command_keeps_its_final_newline() {
     let ralph = Ralph::new();
     let settings = "commands: [{name: c, run: printf 'x \\n\\n'}]";
     assert_eq!(ralph.write(settings, "[{{ commands.c }}]").prompt(&[]), "[x \n\n]");
@@ -57,7 +57,7 @@ fn case_17_output_keeps_its_final_newline() {
 }
 
 #[test]
-fn case_18_the_body_is_read_again_and_the_settings_are_not() {
+fn the_body_is_read_before_every_iteration_and_the_settings_once() {
     let ralph = Ralph::of("save-prompt prompt-%i.txt\non 1: sh cp next.md r/RALPH.md");
     ralph.world.write("next.md", "---\nagent: nobody\ncredit: true\n---\nSecond {{ ralph.iteration }}");
     ralph.write("", "First").run(&["-n", "2"]).expect(3);
@@ -66,7 +66,7 @@ fn case_18_the_body_is_read_again_and_the_settings_are_not() {
 }
 
 #[test]
-fn case_19_a_file_that_goes_away_stops_the_run_as_failed() {
+fn a_file_that_is_deleted_or_damaged_during_the_run_stops_the_run_as_failed() {
     let ralph = Ralph::of("sh rm r/RALPH.md");
     let done = ralph.write("", "Hello").run(&["-n", "3"]).expect(1);
     assert!(

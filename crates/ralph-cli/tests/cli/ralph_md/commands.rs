@@ -1,9 +1,9 @@
-//! Cases 20 to 27: commands.
+//! Commands whose output is in the prompt.
 
 use super::*;
 
 #[test]
-fn case_20_words_without_a_shell() {
+fn commands_are_split_into_words_without_a_shell() {
     let ralph = Ralph::new();
     let settings =
         "commands:\n  - {name: a, run: echo a | cat}\n  - {name: b, run: 'echo $HOME * ~ \"x  y\"'}";
@@ -12,7 +12,7 @@ fn case_20_words_without_a_shell() {
 }
 
 #[test]
-fn case_21_commands_run_in_the_workspace_or_beside_their_file() {
+fn commands_run_in_the_workspace_or_beside_their_file() {
     let ralph = Ralph::new();
     script(&ralph.world, "r/here.sh", "pwd");
     let settings =
@@ -23,7 +23,7 @@ fn case_21_commands_run_in_the_workspace_or_beside_their_file() {
 }
 
 #[test]
-fn case_22_output_is_stdout_then_stderr_whatever_the_exit_code() {
+fn the_output_of_a_command_is_stdout_then_stderr_whatever_its_exit_code() {
     let ralph = Ralph::new();
     script(&ralph.world, "r/both.sh", "echo err1 >&2; echo out1; echo err2 >&2; echo out2; exit 7");
     script(&ralph.world, "r/count.sh", "echo x >> count.txt");
@@ -40,7 +40,7 @@ fn case_22_output_is_stdout_then_stderr_whatever_the_exit_code() {
 }
 
 #[test]
-fn case_23_arguments_are_single_words_of_a_command() {
+fn an_argument_is_one_word_of_a_command() {
     let ralph = Ralph::new();
     let settings = "args: [a, b]\ncommands:\n  - {name: c, run: \"printf '[%s]' {{ args.a }} {{ args.b }} x{{ args.a }} {{ commands.c }}{{ ralph.name }}\"}";
     let prompt = ralph.write(settings, "{{ commands.c }}").prompt(&["one 'two'; $(rm)"]);
@@ -48,7 +48,7 @@ fn case_23_arguments_are_single_words_of_a_command() {
 }
 
 #[test]
-fn case_24_a_timeout_shows_what_there_was_and_the_run_goes_on() {
+fn a_command_that_times_out_shows_its_output_so_far_and_the_run_goes_on() {
     let ralph = Ralph::new();
     script(&ralph.world, "r/slow.sh", "printf begun; sleep 100; echo never");
     let settings =
@@ -66,7 +66,7 @@ fn case_24_a_timeout_shows_what_there_was_and_the_run_goes_on() {
 }
 
 #[test]
-fn case_25_a_timed_out_command_is_killed_with_everything_below_it() {
+fn a_command_that_times_out_is_killed_with_all_its_processes() {
     let ralph = Ralph::new();
     let stubborn = format!("{FAKE_AGENT} -c 'daemon; spawn-child; ignore-term; sleep 100s'");
     let holding = format!("{FAKE_AGENT} -c 'say held; hold-stdout 100s'");
@@ -82,7 +82,7 @@ fn case_25_a_timed_out_command_is_killed_with_everything_below_it() {
 }
 
 #[test]
-fn case_26_a_command_that_can_not_run_is_an_error_that_names_it() {
+fn a_command_that_cannot_run_is_an_error_that_names_the_command() {
     let ralph = Ralph::new();
     let with = |run: &str| ralph.write(&format!("args: [a]\ncommands:\n  - name: bad\n    run: {run}"), "x");
     with("no-such-program x").refuses(&[], &["`bad`", "`no-such-program` was not found", "RALPH.md:7:10"]);
@@ -109,7 +109,7 @@ fn case_26_a_command_that_can_not_run_is_an_error_that_names_it() {
 }
 
 #[test]
-fn case_27_commands_get_no_stdin() {
+fn commands_get_no_standard_input() {
     let ralph = Ralph::new();
     let mut run = ralph.write("commands: [{name: c, run: cat}]", "[{{ commands.c }}]").world.command(RALPH);
     run.args(["run", "r", "-n", "1"]);

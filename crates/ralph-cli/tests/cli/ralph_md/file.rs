@@ -1,15 +1,15 @@
-//! Cases 1 to 11: the file.
+//! The file and its settings.
 
 use super::*;
 
 #[test]
-fn case_01_the_body_is_trimmed_at_both_ends() {
+fn the_body_is_trimmed_at_both_ends() {
     let ralph = Ralph::new();
     assert_eq!(ralph.write("", "\nHello   \n\n").prompt(&[]), "Hello");
 }
 
 #[test]
-fn case_02_credit_is_asked_for_unless_the_file_says_otherwise() {
+fn credit_is_asked_for_unless_the_file_says_otherwise() {
     let ralph = Ralph::new();
     let agent = ralph.agent.clone();
     for credit in ["", "credit: true\n", "credit: yes\n"] {
@@ -19,7 +19,7 @@ fn case_02_credit_is_asked_for_unless_the_file_says_otherwise() {
 }
 
 #[test]
-fn case_03_no_and_off_mean_false() {
+fn credit_may_be_no_or_off_and_nothing_that_only_looks_like_it() {
     let ralph = Ralph::new();
     let agent = ralph.agent.clone();
     let with = |credit: &str| ralph.file(&format!("---\nagent: {agent}\ncredit: {credit}\n---\nHello\n"));
@@ -34,14 +34,14 @@ fn case_03_no_and_off_mean_false() {
 }
 
 #[test]
-fn case_04_windows_line_ends_and_a_byte_order_mark_are_accepted() {
+fn windows_line_ends_and_a_byte_order_mark_are_accepted() {
     let ralph = Ralph::new();
     let text = format!("\u{feff}---\r\nagent: {}\r\ncredit: false\r\n---\r\n\r\none\r\ntwo\r\n", ralph.agent);
     assert_eq!(ralph.file(&text).prompt(&[]), "one\ntwo");
 }
 
 #[test]
-fn case_05_only_the_first_line_opens_the_settings() {
+fn only_the_first_line_opens_the_settings() {
     let ralph = Ralph::new();
     assert_eq!(ralph.write("", "one\n---\ntwo\n---\n").prompt(&[]), "one\n---\ntwo\n---");
     let ralph = Ralph::new();
@@ -56,7 +56,7 @@ fn case_05_only_the_first_line_opens_the_settings() {
 }
 
 #[test]
-fn case_06_an_agent_is_text_with_something_in_it() {
+fn an_agent_that_is_blank_or_not_text_is_an_error_at_its_line() {
     let ralph = Ralph::new();
     for agent in ["", "''", "'  '", "5", "[a, b]", "true"] {
         ralph.file(&format!("---\nagent: {agent}\n---\nHello\n")).refuses(&[], &["error", "RALPH.md:2:"]);
@@ -66,7 +66,7 @@ fn case_06_an_agent_is_text_with_something_in_it() {
 }
 
 #[test]
-fn case_07_the_agent_is_looked_up_from_the_workspace_before_anything_starts() {
+fn the_agent_is_looked_up_from_the_workspace_before_anything_starts() {
     let ralph = Ralph::new();
     script(&ralph.world, "r/agent.sh", "cat");
     let with = |agent: &str| ralph.file(&format!("---\nagent: {agent}\ncredit: no\n---\nHello\n"));
@@ -81,7 +81,7 @@ fn case_07_the_agent_is_looked_up_from_the_workspace_before_anything_starts() {
 }
 
 #[test]
-fn case_08_what_can_not_be_read_is_one_error_with_its_place() {
+fn a_file_that_cannot_be_read_is_one_error_with_its_place() {
     let ralph = Ralph::new();
     ralph.file("---\nagent: x\n  y: [\n---\nHello\n").refuses(&[], &["invalid YAML", "RALPH.md:3:"]);
     ralph.file("---\n- agent\n---\nHello\n").refuses(&[], &["expected a mapping", "RALPH.md:2:1"]);
@@ -91,7 +91,7 @@ fn case_08_what_can_not_be_read_is_one_error_with_its_place() {
 }
 
 #[test]
-fn case_09_unknown_keys_are_errors_with_the_nearest_one() {
+fn unknown_keys_are_errors_that_name_the_nearest_key() {
     let ralph = Ralph::new();
     ralph
         .write("comands: []", "x")
@@ -101,7 +101,7 @@ fn case_09_unknown_keys_are_errors_with_the_nearest_one() {
 }
 
 #[test]
-fn case_10_nothing_and_an_empty_list_are_as_if_absent() {
+fn commands_and_arguments_that_are_null_or_empty_are_as_if_absent() {
     for value in ["", "null", "~", "[]"] {
         let ralph = Ralph::new();
         let settings = format!("commands: {value}\nargs: {value}");
@@ -110,7 +110,7 @@ fn case_10_nothing_and_an_empty_list_are_as_if_absent() {
 }
 
 #[test]
-fn case_11_names_and_timeouts_have_rules() {
+fn names_and_timeouts_of_commands_and_arguments_are_checked() {
     let ralph = Ralph::new();
     let command = |name: &str, more: &str| format!("commands:\n  - {{name: {name}, run: echo{more}}}");
     for name in ["a b", "a.b", "ä", "''", "a/b"] {

@@ -1,11 +1,11 @@
-//! Cases 44 to 48: an agent that has nothing to do.
+//! An agent that has nothing to do.
 
 use super::*;
 
 const IDLE: &str = "say Nothing to do.\nsay <!-- ralph:state idle -->";
 
 #[test]
-fn case_44_an_agent_that_is_always_idle_is_waited_for_and_then_given_up() {
+fn an_agent_that_stays_idle_is_waited_for_until_the_limit_stops_the_run() {
     let ralph = Ralph::of(IDLE);
     let settings = "idle: {delay: 0.2s, backoff: 2, max_delay: 0.5s, max: 1.2s}";
     let done = ralph.write(settings, "x").run(&["-d", "0.01"]).expect(3);
@@ -24,7 +24,7 @@ fn case_44_an_agent_that_is_always_idle_is_waited_for_and_then_given_up() {
 }
 
 #[test]
-fn case_45_work_in_between_starts_the_time_again() {
+fn work_between_idle_iterations_starts_the_idle_time_again() {
     let ralph = Ralph::of(
         "on 3: say working\non 6: say working\non 1: sh :\nsay done\non 1: say <!-- ralph:state idle -->\non 2: say <!-- ralph:state idle -->\non 4: say <!-- ralph:state idle -->\non 5: say <!-- ralph:state idle -->",
     );
@@ -36,7 +36,7 @@ fn case_45_work_in_between_starts_the_time_again() {
 }
 
 #[test]
-fn case_46_a_failure_is_no_idling() {
+fn a_failed_agent_with_the_idle_marker_has_failed() {
     let ralph = Ralph::of("say <!-- ralph:state idle -->\non 1: exit 1\nsleep 100s");
     let args = [&["-n", "2", "-t", "0.4"], &NO_BACKOFF[..]].concat();
     ralph.write("idle: {}", "x").run(&args).expect(3);
@@ -47,7 +47,7 @@ fn case_46_a_failure_is_no_idling() {
 }
 
 #[test]
-fn case_47_what_the_settings_mean() {
+fn absent_idle_settings_never_wait_and_empty_ones_have_defaults() {
     for settings in ["", "idle:", "idle: null", "idle: ~"] {
         let ralph = Ralph::of(IDLE);
         ralph.write(settings, "x").run(&["-n", "2"]).expect(3);
@@ -131,7 +131,7 @@ fn a_wake_that_has_nothing_to_end_is_worth_a_warning() {
 }
 
 #[test]
-fn case_48_a_marker_that_is_only_mentioned_is_none() {
+fn an_idle_marker_that_is_only_mentioned_does_not_count() {
     let ralph = Ralph::of("echo-prompt\nsay I do not say <!-- ralph:state idle --> now");
     ralph.write("idle: {}", "Nothing to do? Print\n\n<!-- ralph:state idle -->").run(&["-n", "2"]).expect(3);
     assert!(ralph.world.events().of("iteration.idle").is_empty());

@@ -1,9 +1,9 @@
-//! Cases 32 to 36: the loop.
+//! The loop: failures, delays, targets.
 
 use super::*;
 
 #[test]
-fn case_32_a_failure_is_told_and_the_loop_goes_on() {
+fn a_failed_iteration_is_reported_and_the_loop_goes_on() {
     let ralph = Ralph::of("append runs.txt\non 1: exit 7\non 2: kill-self 9");
     let done = ralph.write("", "x").run(&[&["-n", "3"], &NO_BACKOFF[..]].concat()).expect(3);
     assert_eq!(ralph.world.read("runs.txt").lines().count(), 3);
@@ -12,7 +12,7 @@ fn case_32_a_failure_is_told_and_the_loop_goes_on() {
 }
 
 #[test]
-fn case_33_a_run_whose_last_iterations_failed_does_not_end_well() {
+fn a_run_whose_last_iterations_failed_does_not_exit_with_0() {
     let ralph = Ralph::of("exit 1");
     ralph.write("", "x").run(&[&["-n", "2"], &NO_BACKOFF[..]].concat()).expect(3);
     let ralph = Ralph::of("exit 1");
@@ -21,7 +21,7 @@ fn case_33_a_run_whose_last_iterations_failed_does_not_end_well() {
 }
 
 #[test]
-fn case_34_stop_on_error() {
+fn stop_on_error_ends_the_run_at_the_first_failure() {
     let ralph = Ralph::of("append runs.txt\non 2: exit 5");
     let done = ralph.write("", "x").run(&["-n", "5", "-s"]).expect(1);
     assert_eq!(ralph.world.read("runs.txt").lines().count(), 2);
@@ -30,12 +30,16 @@ fn case_34_stop_on_error() {
 }
 
 #[test]
-fn case_35_a_delay_stands_between_iterations() {
+fn a_delay_stands_between_iterations_and_nowhere_else() {
     let ralph = Ralph::new();
     ralph.write("", "x").run(&["-n", "3", "-d", "0.05"]).expect(3);
     let events = ralph.world.events();
     assert_eq!(events.fields("delay.started", "wait_ms"), [json!(50), json!(50)]);
     assert_eq!(events.kinds().last(), Some(&"run.stopped"));
+}
+
+#[test]
+fn iterations_delays_and_timeouts_out_of_range_are_errors() {
     let ralph = Ralph::new();
     ralph.write("", "x");
     for bad in [
@@ -59,7 +63,7 @@ fn case_35_a_delay_stands_between_iterations() {
 }
 
 #[test]
-fn case_36_a_target_is_a_folder_a_file_or_an_installed_name() {
+fn a_target_is_a_folder_a_file_or_an_installed_name() {
     let ralph = Ralph::new();
     ralph.write("", "{{ ralph.name }}");
     let world = &ralph.world;

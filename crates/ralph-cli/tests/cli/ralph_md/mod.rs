@@ -1,4 +1,4 @@
-//! RALPH.md by its numbered cases: a folder of ralphify's runs here as it is.
+//! RALPH.md as docs/ralph-md-behaviours.md lists it: a folder that was written for ralphify runs here as it is.
 
 mod arguments;
 mod body;

@@ -1,9 +1,9 @@
-//! Cases 37 to 43, 49 and 50: the agent's process, its log, and its promise.
+//! The agent's process, its log, and its promise.
 
 use super::*;
 
 #[test]
-fn case_37_the_prompt_comes_on_stdin_and_need_not_be_read() {
+fn the_prompt_is_on_standard_input_and_need_not_be_read() {
     let ralph = Ralph::of("say hi");
     ralph.write("", &"long ".repeat(200_000)).run(&["-n", "1"]).expect(3);
     let ralph = Ralph::of("sh cat > got.txt");
@@ -12,7 +12,7 @@ fn case_37_the_prompt_comes_on_stdin_and_need_not_be_read() {
 }
 
 #[test]
-fn case_38_an_agent_that_takes_too_long_has_failed() {
+fn an_agent_that_takes_too_long_has_failed() {
     let ralph = Ralph::of("append runs.txt\non 1: sleep 100s");
     ralph.write("", "x").run(&[&["-n", "2", "-t", "0.4"], &NO_BACKOFF[..]].concat()).expect(3);
     assert_eq!(ralph.world.events().fields("iteration.finished", "outcome"), ["timed_out", "ok"]);
@@ -24,7 +24,7 @@ fn case_38_an_agent_that_takes_too_long_has_failed() {
 }
 
 #[test]
-fn case_39_every_iteration_has_a_log() {
+fn every_iteration_has_a_log_file() {
     let ralph = Ralph::of("say out %i\nerr err %i");
     let mut far_east = ralph.write("", "x").world.command(RALPH);
     far_east.args(["run", "r", "-n", "2", "--log-dir", "logs/deep"]).env("TZ", "Etc/GMT-14");
@@ -57,7 +57,7 @@ fn case_39_every_iteration_has_a_log() {
 }
 
 #[test]
-fn case_40_the_log_has_everything_to_the_last_byte() {
+fn a_log_grows_with_the_output_and_holds_every_byte() {
     const SIZE: u64 = 100_000_000;
     let ralph = Ralph::of(&format!(
         "say begin\nwait-for seen\nflood {SIZE} lines\nwrite flooded x\nwait-for measured\nsh printf 'the end'"
@@ -80,7 +80,7 @@ fn case_40_the_log_has_everything_to_the_last_byte() {
 }
 
 #[test]
-fn case_41_a_child_that_holds_stdout_does_not_hold_the_iteration() {
+fn a_child_that_holds_stdout_does_not_hold_the_iteration() {
     let ralph = Ralph::of("hold-stdout 25s\nsay done");
     ralph.write("", "x").run(&["-n", "2"]).expect(3);
     for duration in ralph.world.events().fields("iteration.finished", "duration_ms") {
@@ -90,7 +90,7 @@ fn case_41_a_child_that_holds_stdout_does_not_hold_the_iteration() {
 }
 
 #[test]
-fn case_42_the_first_ctrl_c_lets_the_iteration_finish_and_the_second_does_not() {
+fn the_first_ctrl_c_lets_the_iteration_finish_and_the_second_kills_the_agent() {
     let ralph = Ralph::of("write begun x\nwait-for go\nwrite finished x");
     let live = ralph.write("", "x").start(&["-n", "3"]);
     ralph.world.wait_for_file("begun");
@@ -113,7 +113,7 @@ fn case_42_the_first_ctrl_c_lets_the_iteration_finish_and_the_second_does_not() 
 }
 
 #[test]
-fn case_43_nothing_survives_a_signal_or_its_own_iteration() {
+fn no_process_survives_a_signal_or_its_own_iteration() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
         let ralph = Ralph::of("daemon\nspawn-child\nwrite begun x\nsleep 100s");
         let live = ralph.write("", "x").start(&["-n", "1"]);
@@ -131,7 +131,7 @@ fn case_43_nothing_survives_a_signal_or_its_own_iteration() {
 }
 
 #[test]
-fn case_49_a_promise_ends_the_run_where_it_is_asked_for() {
+fn a_promise_completes_the_run_where_it_is_asked_for() {
     let says = |text: &str| format!("say working\nsay {text}");
     let promise = says("<promise> RALPH_PROMISE_COMPLETE </promise>");
     let run = |script: &str, settings: &str, code: i32| {
@@ -149,7 +149,7 @@ fn case_49_a_promise_ends_the_run_where_it_is_asked_for() {
 }
 
 #[test]
-fn case_50_a_promise_with_a_failure_is_none_and_the_last_iteration_counts() {
+fn a_promise_of_a_failed_agent_does_not_count_and_one_in_the_last_iteration_does() {
     let settings = "stop_on_completion_signal: true";
     let ralph = Ralph::of("say <promise>RALPH_PROMISE_COMPLETE</promise>\non 1: exit 1");
     ralph.write(settings, "x").run(&[&["-n", "2"], &NO_BACKOFF[..]].concat()).expect(0);

@@ -70,7 +70,7 @@ impl Run {
 }
 
 #[test]
-fn case_35_a_delay_stands_between_iterations_and_not_behind_the_last() {
+fn the_engine_waits_between_iterations_and_not_behind_the_last() {
     let mut plan = slow_plan();
     plan.limits.max_iterations = Some(3);
     let mut run = Run::new(plan);
@@ -83,7 +83,7 @@ fn case_35_a_delay_stands_between_iterations_and_not_behind_the_last() {
 }
 
 #[test]
-fn case_44_waits_grow_to_their_longest_and_the_run_stops_before_one_too_many() {
+fn idle_waits_grow_to_their_longest_and_the_run_stops_before_one_too_many() {
     let mut run = Run::new(waits(200, 500, Some(1200)));
     for wait in [200, 400, 500] {
         assert_eq!(run.idles()[1..], ["iteration.idle", "iteration.finished", "delay.started"]);
@@ -102,7 +102,7 @@ fn case_44_waits_grow_to_their_longest_and_the_run_stops_before_one_too_many() {
 }
 
 #[test]
-fn case_45_any_iteration_that_is_not_idle_starts_streak_and_time_again() {
+fn any_iteration_that_is_not_idle_starts_the_idle_streak_and_time_again() {
     let mut run = Run::new(waits(200, 500, Some(700)));
     for round in 0..10 {
         run.idles();
@@ -124,7 +124,7 @@ fn case_45_any_iteration_that_is_not_idle_starts_streak_and_time_again() {
 }
 
 #[test]
-fn case_46_an_agent_that_failed_or_ran_out_of_time_is_not_idle() {
+fn an_agent_that_failed_or_ran_out_of_time_is_not_idle() {
     let mut plan = waits(200, 500, None);
     plan.limits.iteration_timeout = Some(secs(60));
     let mut run = Run::new(plan);
@@ -141,7 +141,7 @@ fn case_46_an_agent_that_failed_or_ran_out_of_time_is_not_idle() {
 }
 
 #[test]
-fn case_47_without_settings_an_idle_iteration_is_only_told() {
+fn without_idle_settings_an_idle_iteration_is_only_reported() {
     let mut run = Run::new(plan());
     assert_eq!(run.idles()[1..], ["iteration.idle", "iteration.finished", "iteration.started"]);
     let mut run = Run::new(slow_plan());

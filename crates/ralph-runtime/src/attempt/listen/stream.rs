@@ -230,7 +230,7 @@ mod tests {
     const IDLE: &str = "<!-- ralph:state idle -->";
 
     #[test]
-    fn case_48_a_state_counts_in_any_whole_message_and_nowhere_else() {
+    fn an_idle_marker_counts_in_a_whole_message_and_not_in_a_tool_result() {
         let (early, end) = (assistant(&format!("Looking.\n{IDLE}\n")), result("Nothing to do."));
         let last = assistant("Nothing to do.");
         assert_eq!(said(&[&early, &last, &end], "").state, Some(AgentState::Idle));
