@@ -67,17 +67,21 @@ fn a_command_that_times_out_shows_its_output_so_far_and_the_run_goes_on() {
 
 #[test]
 fn a_command_that_times_out_is_killed_with_all_its_processes() {
-    let ralph = Ralph::new();
+    let ralph = Ralph::of("save-prompt prompt-%i.txt\nwrite begun x\nwait-for go");
     let stubborn = format!("{FAKE_AGENT} -c 'daemon; spawn-child; ignore-term; sleep 100s'");
     let holding = format!("{FAKE_AGENT} -c 'say held; hold-stdout 100s'");
     let settings = format!(
         "commands:\n  - name: stubborn\n    run: {stubborn}\n    timeout: 0.2\n  - name: holding\n    run: {holding}"
     );
-    let mut live = ralph.write(&settings, "[{{ commands.holding }}]").start(&["-n", "1"]);
+    let live = ralph.write(&settings, "[{{ commands.holding }}]").start(&["-n", "1"]);
     let events = ralph.world.wait_for("command.finished", 2);
     assert_eq!(events.fields("command.finished", "timed_out"), [json!(true), Value::Null]);
-    wait_until("the end", || live.has_ended());
-    ralph.world.expect_no_survivors();
+    ralph.world.wait_for_file("begun");
+    // The run goes on, and nothing of the two commands does.
+    let left = || ralph.world.survivors().into_iter().filter(|one| one.contains("sleep 1")).count();
+    wait_until("the end of what the commands started", || left() == 0);
+    ralph.world.write("go", "");
+    live.wait().expect(3);
     assert_eq!(ralph.world.read("prompt-1.txt"), "[held\n]");
 }
 
@@ -113,9 +117,12 @@ fn commands_get_no_standard_input() {
     let ralph = Ralph::new();
     let mut run = ralph.write("commands: [{name: c, run: cat}]", "[{{ commands.c }}]").world.command(RALPH);
     run.args(["run", "r", "-n", "1"]);
-    // Output and input of a person's terminal.
-    run.stdin(std::process::Stdio::piped());
+    // A person types, and means ralph.
+    let (typed, mut keys) = std::io::pipe().expect("a pipe");
+    std::io::Write::write_all(&mut keys, b"typed\n").expect("room in a pipe");
+    run.stdin(typed);
     ralph.world.spawn(run).wait().expect(3);
+    drop(keys);
     assert_eq!(ralph.world.read("prompt-1.txt"), "[]");
 }
 

@@ -83,11 +83,18 @@ fn the_agent_is_looked_up_from_the_workspace_before_anything_starts() {
 #[test]
 fn a_file_that_cannot_be_read_is_one_error_with_its_place() {
     let ralph = Ralph::new();
-    ralph.file("---\nagent: x\n  y: [\n---\nHello\n").refuses(&[], &["invalid YAML", "RALPH.md:3:"]);
-    ralph.file("---\n- agent\n---\nHello\n").refuses(&[], &["expected a mapping", "RALPH.md:2:1"]);
-    ralph.file("---\njust text\n---\nHello\n").refuses(&[], &["expected a mapping", "RALPH.md:2:1"]);
-    std::fs::write(ralph.world.work("r/RALPH.md"), b"---\nagent: x\n---\nab\xff\n").expect("write");
-    ralph.refuses(&[], &["not valid UTF-8", "RALPH.md:4:3"]);
+    let files: [(&[u8], &str, &str); 4] = [
+        (b"---\nagent: x\n  y: [\n---\nHello\n", "invalid YAML", "RALPH.md:3:"),
+        (b"---\n- agent\n---\nHello\n", "expected a mapping", "RALPH.md:2:1"),
+        (b"---\njust text\n---\nHello\n", "expected a mapping", "RALPH.md:2:1"),
+        (b"---\nagent: x\n---\nab\xff\n", "not valid UTF-8", "RALPH.md:4:3"),
+    ];
+    ralph.file("");
+    for (bytes, what, place) in files {
+        std::fs::write(ralph.world.work("r/RALPH.md"), bytes).expect("write");
+        let message = ralph.refuses(&[], &[what, place]);
+        assert_eq!(message.matches("error").count(), 1, "{message}");
+    }
 }
 
 #[test]

@@ -25,9 +25,8 @@ fn an_agent_that_stays_idle_is_waited_for_until_the_limit_stops_the_run() {
 
 #[test]
 fn work_between_idle_iterations_starts_the_idle_time_again() {
-    let ralph = Ralph::of(
-        "on 3: say working\non 6: say working\non 1: sh :\nsay done\non 1: say <!-- ralph:state idle -->\non 2: say <!-- ralph:state idle -->\non 4: say <!-- ralph:state idle -->\non 5: say <!-- ralph:state idle -->",
-    );
+    let idle = [1, 2, 4, 5].map(|iteration| format!("on {iteration}: say <!-- ralph:state idle -->"));
+    let ralph = Ralph::of(&format!("say done\n{}", idle.join("\n")));
     ralph.write("idle: {delay: 100ms, backoff: 1, max: 250ms}", "x").run(&["-n", "6"]).expect(3);
     assert_eq!(ralph.world.stopped().0, "max_iterations");
     let events = ralph.world.events();

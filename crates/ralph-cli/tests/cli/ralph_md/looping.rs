@@ -25,7 +25,9 @@ fn stop_on_error_ends_the_run_at_the_first_failure() {
     let ralph = Ralph::of("append runs.txt\non 2: exit 5");
     let done = ralph.write("", "x").run(&["-n", "5", "-s"]).expect(1);
     assert_eq!(ralph.world.read("runs.txt").lines().count(), 2);
-    assert!(done.stdout.contains("exit code 5"), "{}", done.stdout);
+    for part in ["exit code 5", "iteration 2 failed"] {
+        assert!(done.stdout.contains(part), "{}", done.stdout);
+    }
     assert_eq!(ralph.world.stopped().0, "stop_on_error");
 }
 
@@ -42,18 +44,14 @@ fn a_delay_stands_between_iterations_and_nowhere_else() {
 fn iterations_delays_and_timeouts_out_of_range_are_errors() {
     let ralph = Ralph::new();
     ralph.write("", "x");
-    for bad in [
-        ["-n", "0"],
-        ["-n", "-1"],
-        ["-d", "-1"],
-        ["-d", "inf"],
-        ["-d", "nan"],
-        ["-t", "0"],
-        ["-t", "-1"],
-        ["-t", "inf"],
-        ["-t", "nan"],
+    for (option, key, values) in [
+        ("-n", "max_iterations", &["0", "-1"][..]),
+        ("-d", "delay", &["-1", "inf", "nan"]),
+        ("-t", "iteration_timeout", &["0", "-1", "inf", "nan"]),
     ] {
-        ralph.refuses(&bad, &["error"]);
+        for value in values {
+            ralph.refuses(&[option, value], &[&format!("error: `event_loop.{key}`"), "command line"]);
+        }
     }
     for key in ["delay", "iteration_timeout"] {
         for value in ["-1", ".inf", "-.inf", ".nan"] {

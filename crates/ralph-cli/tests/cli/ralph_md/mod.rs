@@ -56,15 +56,16 @@ impl Ralph {
         self.world.read("prompt-1.txt")
     }
 
-    /// Nothing is started, with exit code 2 and a message that has all of this in it.
+    /// Nothing is started, with exit code 2 and a message that has all of these parts. Gives the message.
     #[track_caller]
-    fn refuses(&self, args: &[&str], parts: &[&str]) {
+    fn refuses(&self, args: &[&str], parts: &[&str]) -> String {
         let done = self.run(args).expect(2);
         for part in parts {
             assert!(done.stderr.contains(part), "`{part}` is not in\n{}", done.stderr);
         }
         assert!(!done.stderr.contains("panicked"), "{}", done.stderr);
         assert!(self.world.run_dirs().is_empty(), "a run was started");
+        done.stderr
     }
 }
 

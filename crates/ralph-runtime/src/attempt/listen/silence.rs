@@ -22,6 +22,17 @@ struct State {
     over: bool,
 }
 
+impl State {
+    /// How long the agent may be silent as things stand; None: until they change.
+    fn limit(&self, timeout: Option<Duration>) -> Option<Duration> {
+        match (self.ended, self.tool_runs) {
+            (true, _) => Some(timeout.map_or(AFTER_END, |timeout| timeout.min(AFTER_END))),
+            (false, true) => None,
+            (false, false) => timeout,
+        }
+    }
+}
+
 impl Silence {
     pub(crate) fn watch(timeout: Option<Duration>) -> Self {
         let state = State { since: Instant::now(), tool_runs: false, ended: false, over: false };
@@ -49,11 +60,7 @@ impl Silence {
         let mut state = lock(&self.shared.0);
         while !state.over {
             let quiet = state.since.elapsed();
-            let limit = match (state.ended, state.tool_runs) {
-                (true, _) => Some(self.timeout.map_or(AFTER_END, |timeout| timeout.min(AFTER_END))),
-                (false, true) => None,
-                (false, false) => self.timeout,
-            };
+            let limit = state.limit(self.timeout);
             state = match limit {
                 Some(limit) if quiet >= limit => return silent(quiet, state.ended),
                 Some(limit) => {
@@ -91,14 +98,31 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_whose_tool_runs_may_be_silent() {
-        let silence = Silence::watch(Some(Duration::from_millis(1)));
-        silence.heard(true, false);
-        let waiting = silence.clone();
-        let thread = std::thread::spawn(move || told(&waiting));
-        std::thread::sleep(Duration::from_millis(30));
-        assert!(!thread.is_finished(), "it waits for the tool");
-        silence.heard(false, false);
-        assert_eq!(thread.join().ok(), Some(Some(false)));
+    fn an_agent_whose_tool_runs_may_be_silent_until_the_tool_or_the_agent_ends() {
+        let limit = |tool_runs, ended, timeout| {
+            let state = State { since: Instant::now(), tool_runs, ended, over: false };
+            state.limit(timeout)
+        };
+        let (short, long) = (Some(Duration::from_secs(1)), Some(AFTER_END * 2));
+        assert_eq!([limit(true, false, short), limit(true, false, None)], [None, None]);
+        assert_eq!([limit(false, false, short), limit(false, false, None)], [short, None]);
+        for tool_runs in [false, true] {
+            assert_eq!(limit(tool_runs, true, short), short);
+            assert_eq!([limit(tool_runs, true, long), limit(tool_runs, true, None)], [Some(AFTER_END); 2]);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_tool_wakes_a_wait_that_had_no_limit() {
+        // Whether the wait or the end of the tool comes first is up to the system: both have to do, so both are tried.
+        for _ in 0..100 {
+            let silence = Silence::watch(Some(Duration::ZERO));
+            silence.heard(true, false);
+            let waiting = silence.clone();
+            let thread = std::thread::spawn(move || told(&waiting));
+            std::thread::yield_now();
+            silence.heard(false, false);
+            assert_eq!(thread.join().ok(), Some(Some(false)));
+        }
     }
 }
