@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: checks what a reviewer would. Each check is a pure function over the tree.
 
 mod arrows;
+mod behaviours;
 mod exceptions;
 mod generated;
 mod lints;
@@ -95,6 +96,11 @@ const CHECKS: &[Check] = &[
         run: text::check,
     },
     Check { name: "lints", summary: "Every crate opts into the workspace lints.", run: lints::check },
+    Check {
+        name: "behaviours",
+        summary: "Each behaviour in docs/ralph-md-behaviours.md has a test; tests are not named by numbers.",
+        run: behaviours::check,
+    },
     Check { name: "generated", summary: "Generated files are up to date.", run: generated::check },
 ];
 
