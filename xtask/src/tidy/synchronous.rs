@@ -69,7 +69,7 @@ fn is_async(name: &str) -> bool {
     let is_of = |family: &&str| {
         name.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
     };
-    ASYNC_CRATES.iter().any(|family| is_of(&family))
+    ASYNC_CRATES.iter().any(is_of)
 }
 
 struct AsyncCode {
