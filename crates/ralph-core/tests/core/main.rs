@@ -1,5 +1,6 @@
 //! The tests of the core as a whole.
 
+mod journals;
 mod overnight;
 mod records;
 mod sim;
