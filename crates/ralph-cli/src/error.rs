@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::IsTerminal;
 
 use ralph_runtime::session::SessionError;
-use ralph_runtime::store::StoreError;
+use ralph_store::StoreError;
 
 use ralph_config::ConfigError;
 

@@ -14,10 +14,10 @@ use ralph_core::event::{Event, Guidance, HatReset, StopHow, StopRequest, TopicEm
 use ralph_core::hat::Payload;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::stop::Interrupt;
+use ralph_store::RunDir;
 use serde::{Deserialize, Serialize};
 
 use crate::driver::Envelope;
-use crate::store::RunDir;
 use crate::token::{Token, Tokens};
 
 /// What can be asked of a live run.

@@ -10,6 +10,7 @@ use ralph_core::input::{Input, Report};
 use ralph_core::plan::Plan;
 use ralph_core::record::Record;
 use ralph_evidence::Watch;
+use ralph_store::RunDir;
 
 use crate::attempt::prepare::memory;
 use crate::attempt::{Attempt, Unreported};
@@ -18,7 +19,6 @@ use crate::gate::Round;
 use crate::group::Group;
 use crate::lock;
 use crate::process::Supervisor;
-use crate::store::RunDir;
 use crate::timer::Timers;
 use crate::token::Tokens;
 use crate::wake::{Seen, Wake};

@@ -18,7 +18,6 @@ pub mod session;
 mod signals;
 pub mod sketches;
 pub mod spool;
-pub mod store;
 mod timer;
 mod token;
 mod wake;

@@ -15,14 +15,14 @@ use ralph_core::replay::Folder;
 use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
+use ralph_store::{Position, RunDir, Store, StoreError};
 
 use crate::control::Server;
 use crate::driver::{Driver, Envelope};
 use crate::executor::Executor;
-use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Position, Storage};
+use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
 use crate::sketches::Sketches;
-use crate::store::{RunDir, Store, StoreError};
 use crate::token::Tokens;
 use crate::workspace::{LockError, WorkspaceLock};
 use crate::{clock, signals};

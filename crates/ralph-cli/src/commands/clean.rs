@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ralph_core::ids::RunId;
 use ralph_model::text::clean as clean_text;
-use ralph_runtime::store::{RunDir, Store, Summary};
+use ralph_store::{RunDir, Store, Summary};
 use serde::Serialize;
 
 use super::workspace;
@@ -39,7 +39,7 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     let mut seen: HashMap<std::path::PathBuf, usize> = HashMap::new();
     let (mut removed, mut freed) = (Vec::new(), 0u64);
     if !args.dry_run {
-        remove_husks(&store);
+        remove_abandoned(&store);
     }
     // Those that worked last come first, so those to keep are counted first.
     for (run, summary) in finished(&store) {
@@ -81,9 +81,9 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
 }
 
 /// They hold nothing, so nobody is asked and one that stays does no harm.
-fn remove_husks(store: &Store) {
-    for husk in store.husks() {
-        let _ = std::fs::remove_dir_all(&husk.path);
+fn remove_abandoned(store: &Store) {
+    for run in store.abandoned() {
+        let _ = std::fs::remove_dir_all(&run.path);
     }
 }
 
@@ -104,7 +104,7 @@ fn remove(run: &RunDir) -> std::io::Result<bool> {
 /// Removes what is left of runs that never began, and the stopped runs that worked the longest ago until all of them fit.
 /// The last run of a workspace is kept: it may be resumed.
 pub fn keep_quota(store: &Store) {
-    remove_husks(store);
+    remove_abandoned(store);
     let quota =
         std::env::var("RALPH_STATE_QUOTA").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_QUOTA);
     if quota == 0 {

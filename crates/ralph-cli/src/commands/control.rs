@@ -7,7 +7,7 @@ use ralph_core::input::Command;
 use ralph_core::stop::StopKind;
 use ralph_runtime::control::{self, Request};
 use ralph_runtime::session::Session;
-use ralph_runtime::store::RunDir;
+use ralph_store::RunDir;
 use serde::Serialize;
 
 use super::pick;

@@ -6,8 +6,7 @@ use std::path::Path;
 use ralph_core::event::Event;
 use ralph_core::hat::Pattern;
 use ralph_core::record::{json_of, type_of};
-use ralph_runtime::journal::{self, Line, Lines};
-use ralph_runtime::store::RunDir;
+use ralph_store::{Line, Lines, RunDir, follow, last_lines};
 use ralph_ui::Style;
 
 use super::{decode, pick};
@@ -33,7 +32,7 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     if let Some(last) = args.last {
         // The end as it is now: what is appended meanwhile is for the follower.
         offset = std::fs::metadata(&path)?.len();
-        for line in journal::last_lines(&path, last, &|line| filter.keeps(line))? {
+        for line in last_lines(&path, last, &|line| filter.keeps(line))? {
             printer.print(&line)?;
         }
     }
@@ -41,7 +40,7 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
         // Printed as it comes. Reading ends when the run does, or when nobody looks any more.
         printer.flush()?;
         let mut visit = |line: &[u8]| Ok(!filter.keeps(line) || (printer.print(line)? && printer.flush()?));
-        journal::follow(&path, offset, &mut visit, &mut || !run.is_live())?;
+        follow(&path, offset, &mut visit, &mut || !run.is_live())?;
     } else if args.last.is_none() {
         let mut lines = Lines::open(&path)?;
         while let Some(Line::Whole(line)) = lines.read()? {
@@ -59,7 +58,7 @@ fn refuse_unknown_types(types: &[String], path: &Path) -> Result<(), CliError> {
     for wanted in types {
         let is_known = Event::NAMES.iter().any(|name| is_type(name, wanted));
         if is_known
-            || !journal::last_lines(path, 1, &|line| type_of(line).is_some_and(|kind| is_type(kind, wanted)))?
+            || !last_lines(path, 1, &|line| type_of(line).is_some_and(|kind| is_type(kind, wanted)))?
                 .is_empty()
         {
             continue;

@@ -2,7 +2,7 @@
 
 use ralph_core::event::Event;
 use ralph_core::hat::{Graph, HatsPlan};
-use ralph_runtime::store::Store;
+use ralph_store::Store;
 use ralph_ui::graph;
 
 use super::{each_record, workspace};

@@ -2,7 +2,7 @@
 
 use ralph_core::observe::Folder;
 use ralph_model::RunListing;
-use ralph_runtime::store::{RunDir, Store, Summary};
+use ralph_store::{RunDir, Store, Summary};
 use ralph_ui::list;
 
 use super::{each_record, workspace};

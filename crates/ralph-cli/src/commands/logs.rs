@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 
 use ralph_core::event::Event;
 use ralph_core::ids::IterationNumber;
-use ralph_runtime::spool;
-use ralph_runtime::store::RunDir;
+use ralph_store::output;
+use ralph_store::RunDir;
 use serde::Serialize;
 
 use super::{each_record, pick};
@@ -61,7 +61,7 @@ pub fn logs(args: LogsArgs) -> Result<u8, CliError> {
         if titles {
             quiet(writeln!(out, "--- iteration {iteration}, attempt {attempt} ---"))?;
         }
-        match spool::print(&run.log(iteration, attempt), total, &mut out) {
+        match output::print(&run.log(iteration, attempt), total, &mut out) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             result => quiet(result)?,
         }

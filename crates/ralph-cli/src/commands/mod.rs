@@ -23,8 +23,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 use ralph_model::{Fold, RunSnapshot};
-use ralph_runtime::journal::{Line, Lines};
-use ralph_runtime::store::{RunDir, Store};
+use ralph_store::{Line, Lines, RunDir, Store};
 
 use crate::args::{Args, Command, PickArgs};
 use crate::error::CliError;

@@ -2,7 +2,7 @@
 
 use ralph_core::ids::RunId;
 use ralph_core::replay::{Difference, Verifier};
-use ralph_runtime::store::RunDir;
+use ralph_store::RunDir;
 use serde::Serialize;
 
 use super::{each_record, pick, screen};

@@ -9,8 +9,8 @@ use ralph_core::prompt::{self, Draft};
 use ralph_model::Fold;
 use ralph_runtime::process::{ResolveError, resolve_program};
 use ralph_runtime::session::Session;
-use ralph_runtime::store::Store;
 use ralph_runtime::task;
+use ralph_store::Store;
 
 use super::{screen, workspace};
 use crate::args::{RunArgs, ScreenArgs};

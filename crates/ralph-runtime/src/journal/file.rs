@@ -6,11 +6,11 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_store::{JOURNAL, MARK, Mark};
 use rustix::fs::{FlockOperation, flock};
 
-use super::{JOURNAL, Mark, Storage};
+use super::Storage;
 
-const MARK: &str = "journal.mark";
 const RESERVE: &str = "reserve";
 /// Room for the closing records: a batch that did not fit, and `run.stopped`.
 const RESERVE_SIZE: usize = 64 * 1024;
@@ -65,10 +65,6 @@ fn lock(journal: &File) -> io::Result<()> {
         }
         tries += 1;
     }
-}
-
-pub(super) fn read_mark(dir: &Path) -> Option<Mark> {
-    Mark::decode(&fs::read(dir.join(MARK)).ok()?)
 }
 
 fn options() -> OpenOptions {

@@ -5,25 +5,19 @@
 //! changed what had been stored, and is an error. `reserve` is room for the closing records on a disk that is full.
 
 mod file;
-mod mark;
 mod open;
-mod read;
 #[cfg(test)]
 mod tests;
 
 use std::io;
 
 use ralph_core::event::Event;
-use ralph_core::ids::Seq;
-use ralph_core::record::{Chain, Record};
+use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
+use ralph_store::{Mark, Position};
 
 pub use file::FileStorage;
-pub use mark::Mark;
 pub use open::{Cut, OpenError, open, recover};
-pub use read::{Line, Lines, follow, last_lines};
-
-pub const JOURNAL: &str = "journal.jsonl";
 
 /// Where the bytes go. Real files in the product; tests put in disks that are full or lie.
 pub trait Storage: Send {
@@ -44,14 +38,6 @@ pub struct JournalError(#[from] pub io::Error);
 pub struct Journal {
     storage: Box<dyn Storage>,
     position: Position,
-}
-
-/// The end of the journal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Position {
-    pub seq: Seq,
-    pub chain: Chain,
-    pub len: u64,
 }
 
 impl Journal {

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use ralph_core::event::Event;
 use ralph_core::ids::Seq;
 use ralph_core::record::{Chain, Damage, Record};
+use ralph_store::{JOURNAL, Line, Lines, Mark, Position, read_mark};
 
-use super::file::read_mark;
-use super::read::{Line, Lines};
-use super::{FileStorage, JOURNAL, Journal, Position};
+use super::{FileStorage, Journal};
 
 /// What was dropped behind the last sound record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +74,7 @@ pub fn recover(dir: &Path) -> Result<PathBuf, OpenError> {
     storage.journal().set_len(scan.end.len).map_err(io)?;
     // The old mark promises what is no longer there.
     let mut storage: Box<dyn super::Storage> = Box::new(storage);
-    storage.sync(super::Mark::at(scan.end)).map_err(io)?;
+    storage.sync(Mark::at(scan.end)).map_err(io)?;
     Ok(copy)
 }
 

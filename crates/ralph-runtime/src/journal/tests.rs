@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ralph_core::event::*;
 use ralph_core::ids::IterationNumber;
+use ralph_store::{JOURNAL, last_lines};
 use tempfile::TempDir;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Linux: inotify to follow a file, timerfd to wait for a time of day.
+//! Linux: inotify to wait for files, timerfd to wait for a time of day.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,27 +13,6 @@ use rustix::fs::inotify;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
-
-/// Tells when a file was written to.
-pub struct FileChanges {
-    inotify: OwnedFd,
-}
-
-impl FileChanges {
-    pub fn watch(path: &Path) -> io::Result<Self> {
-        let inotify = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
-        inotify::add_watch(&inotify, path, inotify::WatchFlags::MODIFY | inotify::WatchFlags::CLOSE_WRITE)?;
-        Ok(Self { inotify })
-    }
-
-    /// Returns after a change, or when the time is up.
-    pub fn wait(&mut self, at_most: Duration) -> io::Result<()> {
-        wait_readable(&[&self.inotify], Some(at_most))?;
-        let mut buffer = [0; 4096];
-        while rustix::io::read(&self.inotify, &mut buffer).is_ok_and(|n| n > 0) {}
-        Ok(())
-    }
-}
 
 /// Tells when one of some files, or something in one of some folders, has changed. A file need not be there yet.
 pub struct PathChanges {

@@ -8,20 +8,6 @@ use std::time::{Duration, SystemTime};
 use ralph_core::time::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Without change notices a file is looked at again ten times a second.
-pub struct FileChanges;
-
-impl FileChanges {
-    pub fn watch(_path: &Path) -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    pub fn wait(&mut self, at_most: Duration) -> io::Result<()> {
-        std::thread::sleep(at_most.min(Duration::from_millis(100)));
-        Ok(())
-    }
-}
-
 /// Without change notices files are looked at again twice a second.
 pub struct PathChanges {
     paths: Vec<(PathBuf, Option<SystemTime>)>,

@@ -9,9 +9,9 @@ use ralph_core::plan::{AgentPlan, Limits, Plan, StuckPlan, Task};
 use ralph_core::record::Record;
 use ralph_core::replay::Verifier;
 use ralph_core::stop::StopKind;
-use ralph_runtime::journal::{self, Mark, Storage};
+use ralph_runtime::journal::{self, Storage};
 use ralph_runtime::session::Session;
-use ralph_runtime::store::Store;
+use ralph_store::{Mark, Store};
 
 crate::trials!(a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing);
 

@@ -1,6 +1,26 @@
-//! How far the journal is known to be on disk.
+//! How far a journal goes, and how far it is known to be on disk.
 
-use super::Position;
+use std::fs;
+use std::path::Path;
+
+use ralph_core::ids::Seq;
+use ralph_core::record::Chain;
+
+pub const JOURNAL: &str = "journal.jsonl";
+pub const MARK: &str = "journal.mark";
+
+/// The end of a journal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position {
+    pub seq: Seq,
+    pub chain: Chain,
+    pub len: u64,
+}
+
+/// The mark of the run in this folder. Nothing if there is none or if it is torn.
+pub fn read_mark(dir: &Path) -> Option<Mark> {
+    Mark::decode(&fs::read(dir.join(MARK)).ok()?)
+}
 
 /// Written after every sync, so it never promises too much. A torn or missing mark promises nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

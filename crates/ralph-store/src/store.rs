@@ -4,23 +4,20 @@
 //! the prompts and what the agents printed. Folders are 0700, files 0600.
 
 use std::cmp::Reverse;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::event::Event;
-use ralph_core::ids::{IterationNumber, RunId};
-use ralph_core::record::{Record, json_of, type_of};
+use ralph_core::ids::RunId;
 use ralph_core::time::Timestamp;
-use rustix::fs::{FlockOperation, flock};
 
-use crate::journal::{self, JOURNAL, Line, Lines};
+use crate::run_dir::RunDir;
 
 /// A start takes milliseconds: a folder that has no record after this long will never have one.
-const HUSK_AGE: Duration = Duration::from_secs(60);
+const ABANDONED_AGE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -39,26 +36,6 @@ pub enum StoreError {
     Unknown(String),
     #[error("`{prefix}` could be {}; give more of it", matches.join(", "))]
     Ambiguous { prefix: String, matches: Vec<String> },
-}
-
-/// The folder of one run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunDir {
-    pub id: RunId,
-    pub path: PathBuf,
-}
-
-/// What a run is, without reading all of its journal.
-#[derive(Debug, Clone)]
-pub struct Summary {
-    pub id: RunId,
-    pub name: String,
-    pub workspace: PathBuf,
-    pub started_at: Timestamp,
-    pub last_at: Timestamp,
-    pub live: bool,
-    /// How it stopped, unless it goes on or was cut off.
-    pub stopped: Option<ralph_core::event::RunStopped>,
 }
 
 impl Store {
@@ -121,10 +98,10 @@ impl Store {
     }
 
     /// What is left of runs that ended before their first record, killed or without room for it.
-    pub fn husks(&self) -> Vec<RunDir> {
+    pub fn abandoned(&self) -> Vec<RunDir> {
         let is_old = |run: &RunDir| {
             let changed = fs::metadata(&run.path).and_then(|meta| meta.modified());
-            changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > HUSK_AGE))
+            changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED_AGE))
         };
         self.folders().filter(|run| !run.has_begun() && is_old(run) && !run.is_live()).collect()
     }
@@ -166,119 +143,6 @@ impl Store {
     }
 }
 
-impl RunDir {
-    pub fn journal(&self) -> PathBuf {
-        self.path.join(JOURNAL)
-    }
-
-    pub fn prompt(&self, iteration: IterationNumber, attempt: u32) -> PathBuf {
-        self.path.join("prompts").join(format!("{:04}-{attempt}.md", iteration.0))
-    }
-
-    /// What the agent printed; the spool puts its other parts beside it.
-    pub fn log(&self, iteration: IterationNumber, attempt: u32) -> PathBuf {
-        self.path.join("logs").join(format!("{:04}-{attempt}.log", iteration.0))
-    }
-
-    /// What a gate printed. Gates of one name never run at the same time.
-    pub fn gate_log(&self, iteration: IterationNumber, round: u32, gate: &str) -> PathBuf {
-        let name: String =
-            gate.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
-        self.path.join("logs").join(format!("{:04}-gate-{name}-{round}.log", iteration.0))
-    }
-
-    /// A folder with nothing but this `ralph` in it, for the agent's PATH.
-    pub fn bin(&self) -> PathBuf {
-        self.path.join("bin")
-    }
-
-    /// This `ralph`, for the agent.
-    pub fn ralph(&self) -> PathBuf {
-        self.bin().join("ralph")
-    }
-
-    fn has_begun(&self) -> bool {
-        fs::metadata(self.journal()).is_ok_and(|meta| meta.is_file() && meta.len() > 0)
-    }
-
-    /// Whether a process of ralph works on it now. Its lock on the journal dies with it.
-    pub fn is_live(&self) -> bool {
-        let Ok(file) = File::open(self.journal()) else { return false };
-        matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
-    }
-
-    fn is_of(&self, workspace: &Path) -> bool {
-        self.first().is_some_and(|(_, started)| started.plan.workspace == workspace)
-    }
-
-    fn first(&self) -> Option<(Timestamp, Box<ralph_core::event::RunStarted>)> {
-        let mut lines = Lines::open(&self.journal()).ok()?;
-        let Some(Line::Whole(line)) = lines.read().ok()? else { return None };
-        match parse(line)? {
-            Record { at, event: Event::RunStarted(started), .. } => Some((at, started)),
-            _ => None,
-        }
-    }
-
-    /// When the last thing happened that can be read.
-    fn last_at(&self) -> Option<Timestamp> {
-        let lines = journal::last_lines(&self.journal(), 1, &|line| time_of(line).is_some()).ok()?;
-        time_of(lines.first()?)
-    }
-
-    /// A look at both ends of the journal. Nothing if it does not begin with a start.
-    pub fn summary(&self) -> Option<Summary> {
-        let (started_at, started) = self.first()?;
-        let last = |keep: &dyn Fn(&[u8]) -> bool| {
-            let lines = journal::last_lines(&self.journal(), 1, keep).ok()?;
-            parse(lines.first()?)
-        };
-        let boundary =
-            |line: &[u8]| matches!(type_of(line), Some("run.started" | "run.resumed" | "run.stopped"));
-        Some(Summary {
-            id: self.id.clone(),
-            name: started.plan.name.clone(),
-            workspace: started.plan.workspace.clone(),
-            started_at,
-            last_at: self.last_at().unwrap_or(started_at),
-            live: self.is_live(),
-            stopped: last(&boundary).and_then(|record| match record.event {
-                Event::RunStopped(stopped) => Some(stopped),
-                _ => None,
-            }),
-        })
-    }
-
-    /// Bytes on disk.
-    pub fn size(&self) -> u64 {
-        fn of(path: &Path) -> u64 {
-            let Ok(entries) = fs::read_dir(path) else { return 0 };
-            entries
-                .flatten()
-                .map(|entry| match entry.metadata() {
-                    Ok(meta) if meta.is_dir() => of(&entry.path()),
-                    Ok(meta) => meta.blocks() * 512,
-                    Err(_) => 0,
-                })
-                .sum()
-        }
-        of(&self.path)
-    }
-}
-
-fn parse(line: &[u8]) -> Option<Record> {
-    serde_json::from_str(&json_of(line)?).ok()
-}
-
-/// When it was recorded, also where this version does not know the event.
-fn time_of(line: &[u8]) -> Option<Timestamp> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        at: Timestamp,
-    }
-    serde_json::from_str::<Head>(&json_of(line)?).ok().map(|head| head.at)
-}
-
 /// `20260118-100000-1ec0a7`: ten bits of milliseconds and fourteen of chance behind the second.
 fn new_id(now: Timestamp, chance: u64) -> RunId {
     let millis = now.as_millis().rem_euclid(1000) as u64;
@@ -294,10 +158,15 @@ fn compact(at: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
+    use rustix::fs::{FlockOperation, flock};
+
     use super::*;
+    use crate::mark::JOURNAL;
 
     #[test]
-    fn a_folder_without_a_record_is_no_run_and_a_husk_once_it_is_old() {
+    fn a_folder_without_a_record_is_no_run_and_abandoned_once_it_is_old() {
         let dir = tempfile::tempdir().expect("a folder");
         let store = Store::at(dir.path().to_owned()).expect("a store");
         let make = |journal: Option<&str>, age: u64| {
@@ -318,9 +187,9 @@ mod tests {
             ids
         };
         assert_eq!(ids(store.runs()), [begun]);
-        let mut husks = [old, missing];
-        husks.sort();
-        assert_eq!(ids(store.husks()), husks);
+        let mut abandoned = [old, missing];
+        abandoned.sort();
+        assert_eq!(ids(store.abandoned()), abandoned);
     }
 
     #[test]
