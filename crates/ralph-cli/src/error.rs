@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::IsTerminal;
 
 use ralph_runtime::session::SessionError;
-use ralph_store::StoreError;
+use ralph_store::{ReadError, StoreError};
 
 use ralph_config::ConfigError;
 
@@ -65,6 +65,12 @@ impl From<StoreError> for CliError {
             StoreError::Io { .. } => CliError::Failed(error.to_string()),
             _ => CliError::Usage(error.to_string()),
         }
+    }
+}
+
+impl From<ReadError> for CliError {
+    fn from(error: ReadError) -> Self {
+        CliError::Failed(error.to_string())
     }
 }
 

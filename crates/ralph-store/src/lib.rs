@@ -3,16 +3,27 @@
 //! Whoever watches a run reads it through this crate, alive or stopped, sound or damaged; only ralph-runtime writes. The two share the
 //! names of the files, the mark and the form of a log, so those stand here; the form of a record stands in `ralph_core::record`.
 
+mod artefacts;
 mod changes;
+mod find;
 mod follow;
+mod index;
 mod mark;
 pub mod output;
 mod read;
+mod records;
 mod run_dir;
+mod seek;
 mod store;
+#[cfg(test)]
+mod tests;
 
-pub use follow::follow;
+pub use artefacts::{Artefacts, AttemptFiles, GateFiles};
+pub use find::workspace_of;
+pub use follow::{Follower, follow};
 pub use mark::{JOURNAL, MARK, Mark, Position, read_mark};
 pub use read::{Line, Lines, last_lines};
+pub use records::{ALL, ReadError, decode};
 pub use run_dir::{RunDir, Summary};
-pub use store::{Store, StoreError};
+pub use seek::{iteration_of, seq_of};
+pub use store::{Listed, Store, StoreError};

@@ -9,6 +9,7 @@ use ralph_core::ids::{IterationNumber, RunId};
 use ralph_core::record::{Record, json_of, type_of};
 use ralph_core::time::Timestamp;
 use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
 
 use crate::mark::JOURNAL;
 use crate::read::{Line, Lines, last_lines};
@@ -21,13 +22,14 @@ pub struct RunDir {
 }
 
 /// What a run is, without reading all of its journal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub id: RunId,
     pub name: String,
     pub workspace: PathBuf,
     pub started_at: Timestamp,
     pub last_at: Timestamp,
+    #[serde(skip)]
     pub live: bool,
     /// How it stopped, unless it goes on or was cut off.
     pub stopped: Option<ralph_core::event::RunStopped>,
@@ -65,7 +67,12 @@ impl RunDir {
     }
 
     pub(crate) fn has_begun(&self) -> bool {
-        fs::metadata(self.journal()).is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+        self.begun_journal().is_some()
+    }
+
+    /// The journal, if there is a record in it.
+    pub(crate) fn begun_journal(&self) -> Option<fs::Metadata> {
+        fs::metadata(self.journal()).ok().filter(|meta| meta.is_file() && meta.len() > 0)
     }
 
     /// Whether a process of ralph works on it now. Its lock on the journal dies with it.

@@ -3,7 +3,6 @@
 //! `$RALPH_STATE_DIR`, else `$XDG_STATE_HOME/ralph`, else `~/.local/state/ralph`; in it `runs/<run-id>/` with the journal,
 //! the prompts and what the agents printed. Folders are 0700, files 0600.
 
-use std::cmp::Reverse;
 use std::fs::{self, DirBuilder};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -14,7 +13,11 @@ use std::time::Duration;
 use ralph_core::ids::RunId;
 use ralph_core::time::Timestamp;
 
-use crate::run_dir::RunDir;
+use crate::index::{Entry, Index, Stamp};
+use crate::run_dir::{RunDir, Summary};
+
+/// Beside the runs. It can be removed at any time.
+pub(crate) const INDEX: &str = "runs.index";
 
 /// A start takes milliseconds: a folder that has no record after this long will never have one.
 const ABANDONED_AGE: Duration = Duration::from_secs(60);
@@ -34,8 +37,8 @@ pub enum StoreError {
     NoRuns,
     #[error("no run is called `{0}`; `ralph list --all` shows them all")]
     Unknown(String),
-    #[error("`{prefix}` could be {}; give more of it", matches.join(", "))]
-    Ambiguous { prefix: String, matches: Vec<String> },
+    #[error("`{name}` could be\n{}\ngive more of the id", candidates.join("\n"))]
+    Ambiguous { name: String, candidates: Vec<String> },
 }
 
 impl Store {
@@ -87,13 +90,45 @@ impl Store {
 
     /// All runs: those that are alive, then those that something was last heard of. An old run may have been resumed, so
     /// the start says little.
-    pub fn runs(&self) -> Vec<RunDir> {
-        let mut runs: Vec<RunDir> = self.begun().collect();
-        runs.sort_by_cached_key(|run| Reverse((run.is_live(), run.last_at(), run.id.clone())));
+    pub fn list(&self) -> Vec<Listed> {
+        let path = self.root.join(INDEX);
+        let old = Index::read(&path);
+        let (runs, new) = self.look(&old);
+        if new != old {
+            // It only saves time; whoever lists next may have more luck.
+            let _ = new.write(&path);
+        }
         runs
     }
 
-    fn begun(&self) -> impl Iterator<Item = RunDir> {
+    /// Looks at every run as far as the index does not know it; gives the index as it should be.
+    fn look(&self, index: &Index) -> (Vec<Listed>, Index) {
+        let mut new = Index::default();
+        let mut runs = Vec::new();
+        for run in self.folders() {
+            let Some(journal) = run.begun_journal() else { continue };
+            let stamp = Stamp::of(&journal);
+            let known = index.0.get(&run.id).filter(|entry| entry.stamp == stamp);
+            let is_stopped =
+                known.and_then(|entry| entry.summary.as_ref()).is_some_and(|it| it.stopped.is_some());
+            // A run that goes on after its stop writes that down first of all, so it would have another stamp.
+            let live = !is_stopped && run.is_live();
+            let entry = match known.filter(|_| !live) {
+                Some(entry) => entry.clone(),
+                None => Entry { stamp, last_at: run.last_at(), summary: run.summary() },
+            };
+            let (last_at, summary) = (entry.last_at, entry.summary.clone());
+            let live = live || summary.as_ref().is_some_and(|summary| summary.live);
+            if !live && (known.is_some() || Stamp::is_settled(&journal)) {
+                new.0.insert(run.id.clone(), entry);
+            }
+            runs.push(Listed { run, live, last_at, summary });
+        }
+        runs.sort_by(|a, b| (b.live, b.last_at, &b.run.id).cmp(&(a.live, a.last_at, &a.run.id)));
+        (runs, new)
+    }
+
+    pub(crate) fn begun(&self) -> impl Iterator<Item = RunDir> {
         self.folders().filter(RunDir::has_begun)
     }
 
@@ -113,33 +148,26 @@ impl Store {
         })
     }
 
-    /// The run that a person means: an id, the beginning of one, or nothing for the live or else the last one of this
-    /// workspace.
-    pub fn find(&self, name: Option<&str>, workspace: &Path) -> Result<RunDir, StoreError> {
-        let Some(name) = name else {
-            return self.runs().into_iter().find(|run| run.is_of(workspace)).ok_or(StoreError::NoRuns);
-        };
-        let mut runs: Vec<RunDir> = self.begun().collect();
-        runs.sort_by(|a, b| b.id.cmp(&a.id));
-        if let Some(run) = runs.iter().find(|run| run.id.0 == name) {
-            return Ok(run.clone());
-        }
-        let mut matches: Vec<RunDir> = runs.into_iter().filter(|run| run.id.0.starts_with(name)).collect();
-        match (matches.len(), matches.pop()) {
-            (1, Some(run)) => Ok(run),
-            (0, _) | (_, None) => Err(StoreError::Unknown(name.to_owned())),
-            (_, Some(last)) => {
-                let mut matches: Vec<String> = matches.into_iter().map(|run| run.id.0).collect();
-                matches.push(last.id.0);
-                matches.truncate(8);
-                Err(StoreError::Ambiguous { prefix: name.to_owned(), matches })
-            }
-        }
-    }
-
     /// The live run of a workspace.
     pub fn live_run(&self, workspace: &Path) -> Option<RunDir> {
         self.begun().find(|run| run.is_live() && run.is_of(workspace))
+    }
+}
+
+/// One of all runs.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub run: RunDir,
+    pub live: bool,
+    /// When the last thing happened that can be read.
+    pub last_at: Option<Timestamp>,
+    /// Nothing if the journal does not begin with a start.
+    pub summary: Option<Summary>,
+}
+
+impl Listed {
+    pub(crate) fn is_of(&self, workspace: &Path) -> bool {
+        self.summary.as_ref().is_some_and(|summary| summary.workspace == workspace)
     }
 }
 
@@ -181,12 +209,13 @@ mod tests {
         let held = make(Some(""), 3600);
         let journal = File::open(store.runs_dir().join(&held.0).join(JOURNAL)).expect("open");
         flock(&journal, FlockOperation::LockExclusive).expect("lock");
+        let listed = || store.list().into_iter().map(|listed| listed.run).collect();
         let ids = |runs: Vec<RunDir>| {
             let mut ids: Vec<RunId> = runs.into_iter().map(|run| run.id).collect();
             ids.sort();
             ids
         };
-        assert_eq!(ids(store.runs()), [begun]);
+        assert_eq!(ids(listed()), [begun]);
         let mut abandoned = [old, missing];
         abandoned.sort();
         assert_eq!(ids(store.abandoned()), abandoned);
@@ -213,7 +242,8 @@ mod tests {
         let live = make(0, &line(0));
         let journal = File::open(live.journal()).expect("open");
         flock(&journal, FlockOperation::LockExclusive).expect("lock");
-        assert_eq!(store.runs(), [live, resumed, damaged, young, garbage]);
+        let listed: Vec<RunDir> = store.list().into_iter().map(|listed| listed.run).collect();
+        assert_eq!(listed, [live, resumed, damaged, young, garbage]);
     }
 
     #[test]

@@ -89,8 +89,8 @@ fn remove_abandoned(store: &Store) {
 
 /// Runs that nobody works on; those that worked last come first.
 fn finished(store: &Store) -> Vec<(RunDir, Summary)> {
-    let runs = store.runs().into_iter();
-    runs.filter_map(|run| Some((run.clone(), run.summary()?))).filter(|(_, summary)| !summary.live).collect()
+    let runs = store.list().into_iter().filter(|found| !found.live);
+    runs.filter_map(|found| Some((found.run, found.summary?))).collect()
 }
 
 /// Removes a run, unless somebody resumed it since it was looked at.

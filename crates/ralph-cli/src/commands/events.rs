@@ -5,11 +5,12 @@ use std::path::Path;
 
 use ralph_core::event::Event;
 use ralph_core::hat::Pattern;
+use ralph_core::ids::Seq;
 use ralph_core::record::{json_of, type_of};
-use ralph_store::{Line, Lines, RunDir, follow, last_lines};
+use ralph_store::{Line, Lines, RunDir, decode, follow, last_lines, seq_of};
 use ralph_ui::Style;
 
-use super::{decode, pick};
+use super::pick;
 use crate::args::EventsArgs;
 use crate::error::CliError;
 use crate::io::style;
@@ -28,10 +29,10 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     let topics = filter.types == [PUBLISHED];
     let (out, columns) = (BufWriter::new(io::stdout()), ralph_ui::terminal_width());
     let mut printer = Printer { out, json: args.json, topics, columns, style: style() };
-    let mut offset = 0;
+    let mut from = Seq(1);
     if let Some(last) = args.last {
         // The end as it is now: what is appended meanwhile is for the follower.
-        offset = std::fs::metadata(&path)?.len();
+        from = next_seq(&path)?;
         for line in last_lines(&path, last, &|line| filter.keeps(line))? {
             printer.print(&line)?;
         }
@@ -40,7 +41,7 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
         // Printed as it comes. Reading ends when the run does, or when nobody looks any more.
         printer.flush()?;
         let mut visit = |line: &[u8]| Ok(!filter.keeps(line) || (printer.print(line)? && printer.flush()?));
-        follow(&path, offset, &mut visit, &mut || !run.is_live())?;
+        follow(&path, from, &mut visit, &mut || !run.is_live())?;
     } else if args.last.is_none() {
         let mut lines = Lines::open(&path)?;
         while let Some(Line::Whole(line)) = lines.read()? {
@@ -51,6 +52,12 @@ pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     }
     printer.flush()?;
     Ok(0)
+}
+
+/// The number of the record that comes next.
+fn next_seq(path: &Path) -> io::Result<Seq> {
+    let last = last_lines(path, 1, &|line| seq_of(line).is_some())?;
+    Ok(last.first().and_then(|line| seq_of(line)).unwrap_or_default().next())
 }
 
 /// A type that does not exist would never be seen. A newer ralph may have written one that this one does not know.

@@ -2,7 +2,7 @@
 
 use ralph_core::observe::Folder;
 use ralph_model::RunListing;
-use ralph_store::{RunDir, Store, Summary};
+use ralph_store::{RunDir, Store, Summary, workspace_of};
 use ralph_ui::list;
 
 use super::{each_record, workspace};
@@ -12,15 +12,16 @@ use crate::error::CliError;
 pub fn list(args: ListArgs) -> Result<u8, CliError> {
     let store = Store::from_env()?;
     let here = workspace(&args.at.workspace)?;
-    let runs: Vec<RunListing> = store
-        .runs()
-        .iter()
-        .filter_map(|run| match run.summary() {
-            Some(summary) => (args.all || summary.workspace == here).then(|| listing(run, summary)),
+    let found = store.list();
+    let here = workspace_of(&found, &here).unwrap_or(here);
+    let runs: Vec<RunListing> = found
+        .into_iter()
+        .filter_map(|found| match found.summary {
+            Some(summary) => (args.all || summary.workspace == here).then(|| listing(&found.run, summary)),
             // Whose it is cannot be told: it is shown where all are.
-            None => args
-                .all
-                .then(|| RunListing::damaged(run.id.clone(), "its journal does not begin with a start")),
+            None => {
+                args.all.then(|| RunListing::damaged(found.run.id, "its journal does not begin with a start"))
+            }
         })
         .collect();
     match args.json {

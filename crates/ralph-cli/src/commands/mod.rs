@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 use ralph_model::{Fold, RunSnapshot};
-use ralph_store::{Line, Lines, RunDir, Store};
+use ralph_store::{ALL, RunDir, Store};
 
 use crate::args::{Args, Command, PickArgs};
 use crate::error::CliError;
@@ -88,20 +88,7 @@ fn pick(args: &PickArgs) -> Result<(Store, RunDir), CliError> {
 /// Gives every record of a journal to `visit`, alive or not. A line that is still being written is left out; one that can
 /// not be read ends it with an error.
 fn each_record(run: &RunDir, visit: &mut dyn FnMut(Record) -> Result<(), CliError>) -> Result<(), CliError> {
-    let mut lines = Lines::open(&run.journal())?;
-    while let Some(Line::Whole(line)) = lines.read()? {
-        visit(decode(line)?)?;
-    }
-    Ok(())
-}
-
-fn decode(line: &[u8]) -> Result<Record, CliError> {
-    let json = ralph_core::record::json_of(line);
-    let json =
-        json.ok_or_else(|| CliError::Failed("the journal has a line without a checksum".to_owned()))?;
-    serde_json::from_str(&json).map_err(|error| {
-        CliError::Failed(format!("this ralph ({}) cannot read a record of the run: {error}", crate::VERSION))
-    })
+    run.each_record(ALL, visit)
 }
 
 /// What a run is now, from all of its records.

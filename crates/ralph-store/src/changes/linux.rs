@@ -1,7 +1,7 @@
 //! Linux: inotify.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,16 +20,19 @@ impl FileChanges {
         Ok(Self { inotify })
     }
 
-    /// Returns after a change, or when the time is up.
-    pub(crate) fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+    /// Returns after a change, when there is something to read at `other`, or when the time is up. Tells whether it was
+    /// `other`.
+    pub(crate) fn wait(&mut self, at_most: Duration, other: Option<BorrowedFd<'_>>) -> io::Result<bool> {
         let timeout = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
-        let mut fds = [PollFd::new(&self.inotify, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(&self.inotify, PollFlags::IN)];
+        fds.extend(other.as_ref().map(|other| PollFd::new(other, PollFlags::IN)));
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        let is_other = fds.get(1).is_some_and(|fd| !fd.revents().is_empty());
         let mut buffer = [0; 4096];
         while rustix::io::read(&self.inotify, &mut buffer).is_ok_and(|n| n > 0) {}
-        Ok(())
+        Ok(is_other)
     }
 }
