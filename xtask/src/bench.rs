@@ -5,9 +5,11 @@ mod events;
 mod flood;
 mod gates;
 mod iteration;
+mod list;
 mod memory;
 mod output;
 mod parsers;
+mod readers;
 mod report;
 mod routing;
 mod start;
@@ -29,6 +31,8 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "memory", run: memory::run },
     Benchmark { name: "output", run: output::run },
     Benchmark { name: "events", run: events::run },
+    Benchmark { name: "list", run: list::run },
+    Benchmark { name: "readers", run: readers::run },
     Benchmark { name: "gates", run: gates::run },
     Benchmark { name: "routing", run: routing::run },
     Benchmark { name: "parsers", run: parsers::run },

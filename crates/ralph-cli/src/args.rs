@@ -119,7 +119,7 @@ pub struct WorkspaceArg {
 /// A run, and the workspace that is meant when none is named.
 #[derive(Debug, ClapArgs)]
 pub struct PickArgs {
-    /// A run's id or the beginning of it [default: the live or else the last one of this workspace]
+    /// A run: its id or either end of it, its name, or its folder [default: the live or else the last one of this workspace]
     pub run: Option<String>,
     #[command(flatten)]
     pub at: WorkspaceArg,
@@ -371,7 +371,7 @@ pub struct SayArgs {
     /// Give a hat all of its activations again, and what it was not given. May be given more than once
     #[arg(long, value_name = "HAT")]
     pub reset_hat: Vec<String>,
-    /// A run's id or the beginning of it [default: the live or else the last one of this workspace]
+    /// A run: its id or either end of it, its name, or its folder [default: the live or else the last one of this workspace]
     #[arg(long)]
     pub run: Option<String>,
     #[command(flatten)]

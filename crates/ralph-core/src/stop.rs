@@ -16,10 +16,11 @@ pub enum StopKind {
 }
 
 /// Who ended the run from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interrupt {
     /// Ctrl-C, or `ralph stop`.
+    #[default]
     Int,
     Term,
     Hup,

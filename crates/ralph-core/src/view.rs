@@ -20,8 +20,6 @@ const STREAK: usize = 10;
 const CLAIMS: usize = 20;
 /// Of what the agent said last, at most this many characters are kept.
 const SAID: usize = 500;
-/// What `ralph emit` prints into the output of an agent that publishes.
-const EMITTED: &str = "ok";
 
 #[derive(Debug, Clone, Default)]
 pub struct View {
@@ -173,8 +171,7 @@ impl View {
     fn is_news(&self, line: &str) -> bool {
         let state = self.state.as_ref();
         let is_signal = state.is_some_and(|state| is_signal(line, &state.plan.signals));
-        let emitted = line == EMITTED && state.is_some_and(|state| state.bus.is_some());
-        !line.is_empty() && !is_signal && !emitted
+        !line.is_empty() && !is_signal
     }
 
     pub fn state(&self) -> Option<&RunState> {

@@ -1,4 +1,4 @@
-//! What others may know of a run.
+//! What others may know of a run, and ask of it.
 //!
 //! A run is told by its records. A [`Fold`] takes them one by one and gives a [`RunSnapshot`]: the run at one moment, as
 //! screens, pages, scripts and protocols see it. An [`IterationRow`] is one iteration; a [`RowFolder`] makes rows of any
@@ -12,6 +12,7 @@ mod evidence;
 mod fold;
 mod listing;
 mod next;
+mod request;
 mod row;
 mod rows;
 pub mod schema;
@@ -23,6 +24,7 @@ pub mod text;
 
 pub use fold::Fold;
 pub use listing::RunListing;
+pub use request::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right};
 pub use row::{IterationRow, RowClaim, RowFiles, RowGate, RowOutcome, RowTools, RowTopic, Spent};
 pub use rows::RowFolder;
 pub use snapshot::*;

@@ -19,24 +19,20 @@ const TAIL: usize = 4 << 10;
 const HEAD: usize = 2 << 10;
 /// Of the first sentence, at most this many characters are kept.
 const SENTENCE: usize = 200;
-/// What `ralph emit` prints into the output of an agent that publishes.
-const EMITTED: &str = "ok";
 
 /// Which lines tell a person something.
 #[derive(Debug, Clone)]
 pub(crate) struct News {
     signals: SignalPlan,
-    hats: bool,
 }
 
 impl News {
     pub fn of(plan: &Plan) -> Self {
-        Self { signals: plan.signals.clone(), hats: plan.hats.is_some() }
+        Self { signals: plan.signals.clone() }
     }
 
     fn is(&self, line: &str) -> bool {
-        let is_answer = self.hats && line == EMITTED;
-        !line.is_empty() && !is_answer && !is_signal(line, &self.signals)
+        !line.is_empty() && !is_signal(line, &self.signals)
     }
 
     /// The newest line of a text that tells something. A carriage return ends a line too: of a progress bar the newest

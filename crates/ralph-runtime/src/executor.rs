@@ -64,9 +64,10 @@ impl Shared {
 
     /// What all of them find in their environment.
     pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
-        let own: [(&str, OsString); 4] = [
+        let own: [(&str, OsString); 5] = [
             ("PATH", path),
             ("RALPH_RUN_ID", self.run.id.0.clone().into()),
+            ("RALPH_INSIDE", inside(std::env::var_os("RALPH_INSIDE"), &self.run).into()),
             ("RALPH_WORKSPACE", self.plan.workspace.clone().into_os_string()),
             ("RALPH_BIN", self.run.ralph().into_os_string()),
         ];
@@ -127,6 +128,13 @@ impl Executor {
         self.wake.take().into_iter().for_each(Wake::shut_down);
         self.attempt.shut_down();
     }
+}
+
+/// The runs that a process is inside of, from the outermost: this ralph may itself have been started by the agent of a run.
+fn inside(outer: Option<OsString>, run: &RunDir) -> String {
+    let outer = outer.unwrap_or_default().to_string_lossy().into_owned();
+    let runs = outer.split(':').filter(|id| !id.is_empty()).chain([run.id.0.as_str()]);
+    runs.collect::<Vec<_>>().join(":")
 }
 
 /// Notes are no part of the work.

@@ -17,7 +17,7 @@ use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
 use ralph_store::{Position, RunDir, Store, StoreError};
 
-use crate::control::Server;
+use crate::control::{Server, Service};
 use crate::driver::{Driver, Envelope};
 use crate::executor::Executor;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
@@ -164,7 +164,8 @@ impl Session {
         let sender = inbox.clone();
         let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let tokens = Arc::new(Tokens::default());
-        let _server = Server::start(&run, inbox.clone(), Arc::clone(&tokens))?;
+        let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens));
+        let _server = Server::start(service)?;
         offer_ralph(&run)?;
         let supervisor = Supervisor::new(process::keeper_exe()?, 1);
         supervisor.prewarm();

@@ -42,7 +42,7 @@ pub fn workspace_of(runs: &[Listed], here: &Path) -> Option<PathBuf> {
 /// A name that is the path of a folder.
 fn folder(name: &str, here: &Path) -> Option<PathBuf> {
     let path = here.join(name).canonicalize().ok()?;
-    path.is_dir().then_some(path)
+    (path.is_dir() && !name.is_empty()).then_some(path)
 }
 
 /// By the id, then by the name, then by the folder. `runs` are in the order in which they are meant.

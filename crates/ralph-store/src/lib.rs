@@ -5,6 +5,7 @@
 
 mod artefacts;
 mod changes;
+mod client;
 mod find;
 mod follow;
 mod index;
@@ -19,6 +20,7 @@ mod store;
 mod tests;
 
 pub use artefacts::{Artefacts, AttemptFiles, GateFiles};
+pub use client::{AskError, ask, ask_for_events, short_folder};
 pub use find::workspace_of;
 pub use follow::{Follower, follow};
 pub use mark::{JOURNAL, MARK, Mark, Position, read_mark};

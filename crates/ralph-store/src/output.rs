@@ -35,7 +35,7 @@ impl WritePlace {
 pub fn print(path: &Path, total: Option<u64>, out: &mut dyn Write) -> io::Result<()> {
     let size = path.metadata()?.len();
     io::copy(&mut File::open(path)?, out)?;
-    let Some(WritePlace { part, filled }) = WritePlace::read(path).filter(|end| end.part > 0) else {
+    let Some(WritePlace { part, filled }) = WritePlace::read(path).filter(|place| place.part > 0) else {
         return left_out(total.unwrap_or(size), size, out);
     };
     // The oldest first: what is left of the part before the last two, the last whole one, and what is being written.

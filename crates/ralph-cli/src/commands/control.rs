@@ -2,12 +2,12 @@
 
 use std::io::Read;
 
-use ralph_core::event::{Event, Guidance, HatReset, StopHow};
+use ralph_core::event::{Event, Guidance, HatReset, StopHow, StopRequest};
 use ralph_core::input::Command;
-use ralph_core::stop::StopKind;
-use ralph_runtime::control::{self, Request};
+use ralph_core::stop::{Interrupt, StopKind};
+use ralph_model::{Asked, Request};
 use ralph_runtime::session::Session;
-use ralph_store::RunDir;
+use ralph_store::{AskError, RunDir, ask_for_events};
 use serde::Serialize;
 
 use super::pick;
@@ -46,7 +46,7 @@ impl Answer {
 
 pub fn stop(args: StopArgs) -> Result<u8, CliError> {
     let how = if args.now { StopHow::Terminate } else { StopHow::AfterIteration };
-    let answer = ask(&args.control.pick, &Request::Stop { how })?;
+    let answer = ask(&args.control.pick, Command::StopRun(StopRequest { how, by: Interrupt::Int }))?;
     let stopped = answer.has(|event| matches!(event, Event::RunStopped(_)));
     let killed = answer.has(|event| matches!(event, Event::AgentKilled(_)));
     let run = &answer.run;
@@ -59,7 +59,7 @@ pub fn stop(args: StopArgs) -> Result<u8, CliError> {
 }
 
 pub fn pause(args: ControlArgs) -> Result<u8, CliError> {
-    let answer = ask(&args.pick, &Request::Pause)?;
+    let answer = ask(&args.pick, Command::PauseRun)?;
     let run = &answer.run;
     let message = if answer.events.is_empty() {
         format!("run {run} is paused already")
@@ -72,7 +72,7 @@ pub fn pause(args: ControlArgs) -> Result<u8, CliError> {
 }
 
 pub fn unpause(args: UnpauseArgs) -> Result<u8, CliError> {
-    let answer = ask(&args.control.pick, &Request::Unpause { now: args.now })?;
+    let answer = ask(&args.control.pick, Command::UnpauseRun { now: args.now })?;
     let run = &answer.run;
     let message = match answer.events.is_empty() {
         true if args.now => format!("run {run} is neither paused nor waiting"),
@@ -125,7 +125,7 @@ fn refuse_if_done(run: &RunDir) -> Result<(), CliError> {
 fn guide(args: &PickArgs, text: String) -> Result<(String, Vec<Event>), CliError> {
     let (store, run) = pick(args)?;
     if run.is_live() {
-        let events = ask_live(&run, &Request::Say { text })?;
+        let events = ask_live(&run, Command::AddGuidance(Guidance { text }))?;
         return Ok((format!("run {} carries it in its next prompt", run.id), events));
     }
     // Nobody works on it, so it is written down here, for the resume.
@@ -142,10 +142,10 @@ pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<Vec<Event>, CliError> {
     let (store, run) = pick(args)?;
     let hats = hats_of(&run)?;
     let id = run.id.clone();
-    let hat = hat.to_owned();
+    let command = Command::ResetHat(HatReset { hat: hat.to_owned() });
     let events = match run.is_live() {
-        true => ask_live(&run, &Request::ResetHat { hat: hat.clone() })?,
-        false => Session::open(&store, run)?.record(Command::ResetHat(HatReset { hat: hat.clone() }))?,
+        true => ask_live(&run, command)?,
+        false => Session::open(&store, run)?.record(command)?,
     };
     match events.is_empty() {
         false => Ok(events),
@@ -161,17 +161,30 @@ fn hats_of(run: &RunDir) -> Result<Vec<String>, CliError> {
     Ok(run.hats.into_iter().map(|hat| hat.hat).collect())
 }
 
-fn ask(args: &PickArgs, request: &Request) -> Result<Answer, CliError> {
+fn ask(args: &PickArgs, command: Command) -> Result<Answer, CliError> {
     let (_, run) = pick(args)?;
     if !run.is_live() {
         let message = format!("run {} is not running; `ralph status {}` shows how it ended", run.id, run.id);
         return Err(CliError::Usage(message));
     }
-    let events = ask_live(&run, request)?;
+    let events = ask_live(&run, command)?;
     Ok(Answer { run: run.id.0, events })
 }
 
-fn ask_live(run: &RunDir, request: &Request) -> Result<Vec<Event>, CliError> {
-    control::ask(run, request)
-        .map_err(|error| CliError::Failed(format!("cannot reach run {}: {error}", run.id)))
+fn ask_live(run: &RunDir, command: Command) -> Result<Vec<Event>, CliError> {
+    let asked = Asked { token: token_inside(run), request: Request::Command(command) };
+    ask_for_events(&run.socket(), &asked).map_err(|error| {
+        CliError::Failed(match error {
+            AskError::Complaint { message, .. } => message,
+            other => format!("run {} {other}", run.id),
+        })
+    })
+}
+
+/// The token of the agent that this process belongs to, if it works for this run or inside of an agent that does: what is
+/// asked then is asked by the agent. Any other run, one that the agent started itself for instance, is asked by its owner.
+fn token_inside(run: &RunDir) -> Option<String> {
+    let inside = std::env::var("RALPH_INSIDE").unwrap_or_default();
+    let is_inside = inside.split(':').any(|id| id == run.id.0);
+    std::env::var("RALPH_TOKEN").ok().filter(|_| is_inside)
 }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use ralph_core::event::{Event, TopicRejected};
 use ralph_core::hat::{MAX_PAYLOAD, Payload};
-use ralph_runtime::control::{self, Request};
+use ralph_model::{Asked, Request};
+use ralph_store::ask_for_events;
 
 use crate::args::EmitArgs;
 use crate::error::CliError;
@@ -20,9 +21,9 @@ pub fn emit(args: EmitArgs) -> Result<u8, CliError> {
         ));
     };
     let payload = payload(args.payload, args.json)?;
-    let token = token.to_string_lossy().into_owned();
-    let request = Request::Emit { token, topic: args.topic.clone(), payload };
-    let events = control::ask_at(&PathBuf::from(socket), &request)
+    let token = Some(token.to_string_lossy().into_owned());
+    let asked = Asked { token, request: Request::Emit { topic: args.topic.clone(), payload } };
+    let events = ask_for_events(&PathBuf::from(socket), &asked)
         .map_err(|error| CliError::Failed(format!("`{}` is refused: {error}", args.topic)))?;
     let rejected = events.iter().find_map(|event| match event {
         Event::TopicRejected(rejected) => Some(rejected),
@@ -31,11 +32,8 @@ pub fn emit(args: EmitArgs) -> Result<u8, CliError> {
     match (rejected, events.is_empty()) {
         (Some(rejected), _) => Err(CliError::Failed(refusal(rejected))),
         (None, true) => Err(CliError::Failed("this run has no hats, so nobody hears of it".to_owned())),
-        (None, false) => {
-            // One word: what an agent prints is looked at for circles, and this is not its own.
-            crate::io::print("ok")?;
-            Ok(0)
-        }
+        // Nothing is printed: it would be in the output of the agent, which is looked at and shown.
+        (None, false) => Ok(0),
     }
 }
 

@@ -1,21 +1,16 @@
 //! `ralph logs`: what the agent printed, as it printed it.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 
-use ralph_core::event::Event;
 use ralph_core::ids::IterationNumber;
-use ralph_store::output;
-use ralph_store::RunDir;
+use ralph_core::record::type_of;
+use ralph_store::{AttemptFiles, RunDir, iteration_of, last_lines, output};
 use serde::Serialize;
 
-use super::{each_record, pick};
+use super::pick;
 use crate::args::LogsArgs;
 use crate::error::CliError;
 use crate::io::quiet;
-
-/// Attempts that were started, and how much each printed once that is known.
-type Attempts = BTreeMap<(IterationNumber, u32), Option<u64>>;
 
 /// An attempt and where what it printed is.
 #[derive(Serialize)]
@@ -30,12 +25,13 @@ struct LoggedAttempt {
 
 pub fn logs(args: LogsArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
-    let attempts = attempts(&run)?;
-    let newest = attempts.keys().next_back().map(|(iteration, _)| *iteration);
-    let wanted: Vec<_> = match (args.all, args.iteration.map(IterationNumber).or(newest)) {
-        (true, _) => attempts.into_iter().collect(),
-        (false, Some(n)) => attempts.into_iter().filter(|((iteration, _), _)| *iteration == n).collect(),
-        (false, None) => Vec::new(),
+    let wanted = match (args.all, args.iteration.map(IterationNumber), newest(&run)?) {
+        (_, _, None) => Vec::new(),
+        (true, _, Some(newest)) => {
+            let all = (1..=newest.0).map(|n| attempts(&run, IterationNumber(n)));
+            all.collect::<Result<Vec<_>, CliError>>()?.concat()
+        }
+        (false, wanted, Some(newest)) => attempts(&run, wanted.unwrap_or(newest))?,
     };
     if wanted.is_empty() {
         return Err(CliError::Usage(match args.iteration {
@@ -44,41 +40,43 @@ pub fn logs(args: LogsArgs) -> Result<u8, CliError> {
         }));
     }
     if args.json {
-        let attempts: Vec<_> = wanted
-            .iter()
-            .map(|((iteration, attempt), total)| {
-                let file = run.log(*iteration, *attempt);
-                let file = file.is_file().then(|| file.to_string_lossy().into_owned());
-                LoggedAttempt { iteration: *iteration, attempt: *attempt, output_bytes: *total, file }
-            })
-            .collect();
+        let attempts: Vec<_> =
+            wanted.iter().map(|(iteration, files)| LoggedAttempt::of(*iteration, files)).collect();
         crate::io::print_json(&attempts)?;
         return Ok(0);
     }
     let titles = wanted.len() > 1 || io::stdout().is_terminal();
     let mut out = io::stdout().lock();
-    for ((iteration, attempt), total) in wanted {
+    for (iteration, files) in wanted {
         if titles {
-            quiet(writeln!(out, "--- iteration {iteration}, attempt {attempt} ---"))?;
+            quiet(writeln!(out, "--- iteration {iteration}, attempt {} ---", files.attempt))?;
         }
-        match output::print(&run.log(iteration, attempt), total, &mut out) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            result => quiet(result)?,
+        match files.output.map(|path| output::print(&path, files.output_bytes, &mut out)) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => quiet(Err(error))?,
+            _ => {}
         }
     }
     quiet(out.flush())?;
     Ok(0)
 }
 
-fn attempts(run: &RunDir) -> Result<Attempts, CliError> {
-    let mut attempts = Attempts::new();
-    each_record(run, &mut |record| {
-        match record.event {
-            Event::IterationStarted(e) => drop(attempts.insert((e.iteration, e.attempt), None)),
-            Event::AgentExited(e) => drop(attempts.insert((e.iteration, e.attempt), Some(e.output_bytes))),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(attempts)
+impl LoggedAttempt {
+    fn of(iteration: IterationNumber, files: &AttemptFiles) -> Self {
+        let file = files.output.as_ref().map(|path| path.to_string_lossy().into_owned());
+        Self { iteration, attempt: files.attempt, output_bytes: files.output_bytes, file }
+    }
+}
+
+/// The newest iteration that was started.
+fn newest(run: &RunDir) -> Result<Option<IterationNumber>, CliError> {
+    let lines = last_lines(&run.journal(), 1, &|line| type_of(line) == Some("iteration.started"))?;
+    Ok(lines.first().and_then(|line| iteration_of(line)))
+}
+
+fn attempts(
+    run: &RunDir,
+    iteration: IterationNumber,
+) -> Result<Vec<(IterationNumber, AttemptFiles)>, CliError> {
+    let found = run.artefacts(iteration)?;
+    Ok(found.into_iter().flat_map(|found| found.attempts).map(|attempt| (iteration, attempt)).collect())
 }

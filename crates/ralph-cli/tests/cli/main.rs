@@ -16,6 +16,7 @@ mod hats;
 mod leftovers;
 mod locking;
 mod output;
+mod protocol;
 mod pty;
 mod ralph_md;
 mod resume;

@@ -48,6 +48,7 @@ impl RunResumed {
 pub struct StopRequest {
     pub how: StopHow,
     /// Which exit code the run ends with.
+    #[serde(default)]
     pub by: crate::stop::Interrupt,
 }
 

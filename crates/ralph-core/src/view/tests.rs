@@ -107,7 +107,6 @@ fn a_marker_alone_is_nothing_said() {
     }
     run.says("I will say <ralph>COMPLETE</ralph> later\n");
     assert_eq!(run.view.said(), Some("I will say <ralph>COMPLETE</ralph> later"));
-    // What `ralph emit` prints is only that where there are hats.
     run.says("ok\n");
     assert_eq!(run.view.said(), Some("ok"));
 }

@@ -18,7 +18,6 @@ use ralph_core::prompt;
 use self::task::TaskError;
 use super::Attempt;
 use super::listen::{Output, create_log};
-use crate::control;
 use crate::executor::Shared;
 use crate::lock;
 use crate::process::{Spec, resolve_program};
@@ -114,7 +113,7 @@ impl Attempt {
         let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(&turn.hat));
         let own: [(&str, Option<OsString>); 3] = [
             ("RALPH_HAT", hat),
-            ("RALPH_SOCKET", Some(control::socket_path(&self.shared.run).into_os_string())),
+            ("RALPH_SOCKET", Some(self.shared.run.socket().into_os_string())),
             ("RALPH_TOKEN", self.token.get().map(OsString::from)),
         ];
         let mut all = self.shared.environment(path);
