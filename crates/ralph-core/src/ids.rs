@@ -36,6 +36,13 @@ pub struct IterationNumber(pub u32);
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
+/// A hat, by its key in the definition.
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(transparent)]
+pub struct HatKey(pub String);
+
 impl IterationNumber {
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -45,6 +52,52 @@ impl IterationNumber {
 impl Seq {
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
+    }
+}
+
+impl HatKey {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for HatKey {
+    fn from(key: &str) -> Self {
+        Self(key.to_owned())
+    }
+}
+
+/// A key can be read wherever a word can; it cannot be made of any word by accident.
+impl std::ops::Deref for HatKey {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Maps by hat are asked with the word that somebody typed, too.
+impl std::borrow::Borrow<str> for HatKey {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for HatKey {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+impl PartialEq<&str> for HatKey {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl fmt::Display for HatKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::event::{
     CompletionRejected, DelayReason, GateFinished, IterationStarted, LoopDetected, RunStopped, StopRequest,
 };
 use crate::guard::{GuardDef, Guards, Reading};
-use crate::hat::{Letter, Topic};
+use crate::hat::{Topic, TopicMessage};
 use crate::ids::{IterationNumber, RunId};
 use crate::plan::{AgentPlan, Plan};
 use crate::record::Record;
@@ -86,7 +86,7 @@ pub struct HatSeen<'a> {
     pub activations: u32,
     pub max_activations: Option<u32>,
     pub exhausted: bool,
-    pending: &'a VecDeque<Arc<Letter>>,
+    pending: &'a VecDeque<Arc<TopicMessage>>,
 }
 
 /// A topic that waits for a hat.

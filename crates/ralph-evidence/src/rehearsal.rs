@@ -1,7 +1,7 @@
 //! A recorded run through the detectors once more, with other settings: where would each have called it stuck?
 
 use ralph_core::event::{AgentExited, Event, Finding, RunResumed};
-use ralph_core::ids::IterationNumber;
+use ralph_core::ids::{HatKey, IterationNumber};
 use ralph_core::plan::StuckPlan;
 
 use crate::detector::Sketch;
@@ -19,7 +19,7 @@ pub struct Rehearsal {
 #[derive(Debug, Clone)]
 pub struct Looked {
     pub iteration: IterationNumber,
-    pub hat: Option<String>,
+    pub hat: Option<HatKey>,
     /// Nothing: the iteration is no evidence, for it failed, waited, or no sketch of it was kept.
     pub findings: Option<Vec<Finding>>,
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use ralph_core::event::{
     AgentExited, Event, Finding, IterationFinished, LoopAnswer, RunResumed, StuckEvidence,
 };
-use ralph_core::ids::IterationNumber;
+use ralph_core::ids::{HatKey, IterationNumber};
 use ralph_core::plan::StuckPlan;
 
 use crate::DETECTORS_VERSION;
@@ -26,7 +26,7 @@ pub struct Watch {
     /// Stands for the last change of files.
     changed: String,
     /// The hat of the iteration that runs.
-    hat: Option<String>,
+    hat: Option<HatKey>,
     /// The last attempt that has ended, until it is known what its iteration comes to.
     ended: Option<EndedAttempt>,
     /// A hat is to deal with the circle; what it does about it is no evidence.
@@ -38,7 +38,7 @@ pub struct Watch {
 #[derive(Debug)]
 pub(crate) struct PastIteration {
     pub iteration: IterationNumber,
-    pub hat: Option<String>,
+    pub hat: Option<HatKey>,
     /// Its files are as they never were, though nobody saw how they got there.
     pub works: bool,
     pub sketch: Box<Sketch>,

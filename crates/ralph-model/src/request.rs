@@ -193,7 +193,7 @@ mod tests {
             ),
             (
                 r#"{"request":"command","command":"reset_hat","hat":"a"}"#,
-                Request::Command(Command::ResetHat(HatReset { hat: text("a") })),
+                Request::Command(Command::ResetHat(HatReset { hat: "a".into() })),
             ),
             (r#"{"request":"command","command":"review_loop"}"#, Request::Command(Command::ReviewLoop)),
             (r#"{"request":"command","command":"skip_wait"}"#, Request::Command(Command::SkipWait)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::event::{Activation, InterruptCause, Missing, Outcome};
-use ralph_core::ids::{IterationNumber, Seq};
+use ralph_core::ids::{HatKey, IterationNumber, Seq};
 use ralph_core::marker::AgentState;
 use ralph_core::time::{Timestamp, millis};
 use ralph_core::usage::Usage;
@@ -24,7 +24,7 @@ pub struct IterationRow {
     pub agent: String,
     /// The hat it wears, where there are hats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hat: Option<String>,
+    pub hat: Option<HatKey>,
     /// How often that hat has been put on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,

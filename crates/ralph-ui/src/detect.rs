@@ -1,7 +1,7 @@
 //! `ralph detect`: where each detector would have called a recorded run stuck, and why.
 
 use ralph_core::event::Finding;
-use ralph_core::ids::IterationNumber;
+use ralph_core::ids::{HatKey, IterationNumber};
 use ralph_core::plan::{StuckAction, StuckPlan, Use};
 use ralph_model::text::clean;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::words::foreign;
 #[derive(Debug, Clone)]
 pub struct Looked {
     pub iteration: IterationNumber,
-    pub hat: Option<String>,
+    pub hat: Option<HatKey>,
     /// One for each detector. Nothing: the iteration is no evidence, for it failed, waited, or no sketch of it was kept.
     pub findings: Option<Vec<Finding>>,
 }

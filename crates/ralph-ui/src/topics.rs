@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ralph_model::event::{Event, TopicPublished, TopicRejected};
 use ralph_model::hat::Payload;
+use ralph_model::ids::HatKey;
 use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
 use ralph_model::{HatNow, IterationRow, RowTopic};
@@ -168,9 +169,9 @@ pub struct Counts(BTreeMap<(String, String, String), u64>);
 impl Counts {
     /// Once for everybody who got it.
     pub fn add(&mut self, event: &TopicPublished) {
-        let nobody = if event.to.is_empty() { &[NOBODY.to_owned()][..] } else { &[] };
-        for to in event.to.iter().chain(nobody) {
-            let key = (event.topic.to_string(), event.from.clone(), to.clone());
+        let nobody = event.to.is_empty().then_some(NOBODY);
+        for to in event.to.iter().map(HatKey::as_str).chain(nobody) {
+            let key = (event.topic.to_string(), event.from.to_string(), to.to_owned());
             let count = self.0.entry(key).or_default();
             *count = count.saturating_add(1);
         }

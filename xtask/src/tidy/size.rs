@@ -1,4 +1,5 @@
-//! Functions of at most 70 lines, files of at most 600, the driver under 150. Tests do not count.
+//! Functions of at most 70 lines, files of at most 600, the driver under 150; tests do not count there. Of all Rust files,
+//! tests included, half have at most 150 lines and nineteen of twenty at most 400.
 
 use super::exceptions::{EXCEPTIONS, Exception, HERE};
 use super::source::{Role, Source};
@@ -8,11 +9,35 @@ use syn::{Block, ImplItemFn, ItemFn, ItemImpl, ItemTrait, Signature, TraitItemFn
 
 const FUNCTION_LINES: usize = 70;
 const FILE_LINES: usize = 600;
+const MEDIAN_LINES: usize = 150;
+const P95_LINES: usize = 400;
+/// Fewer files than this have no telling spread.
+const ENOUGH_FILES: usize = 40;
 const DRIVER: &[&str] = &["crates/ralph-runtime/src/driver.rs", "crates/ralph-runtime/src/driver/mod.rs"];
 const DRIVER_LINES: usize = 149;
 
 pub fn check(tree: &Tree) -> Vec<Violation> {
-    check_with(tree, EXCEPTIONS)
+    let mut found = check_with(tree, EXCEPTIONS);
+    found.extend(spread(tree));
+    found
+}
+
+/// A house of a few large rooms is as hard to find one's way in as one large room.
+fn spread(tree: &Tree) -> Vec<Violation> {
+    let mut files: Vec<(usize, &String)> =
+        tree.sources.files.keys().map(|path| (tree.text(path).lines().count(), path)).collect();
+    files.sort_unstable();
+    if files.len() < ENOUGH_FILES {
+        return Vec::new();
+    }
+    let places = [("median", files.len() / 2, MEDIAN_LINES), ("p95", files.len() * 95 / 100, P95_LINES)];
+    let over = places.into_iter().filter_map(|(name, index, limit)| {
+        let (lines, path) = *files.get(index)?;
+        let what =
+            format!("the {name} of all files is {lines} lines, {limit} are allowed; split the longest files");
+        (lines > limit).then(|| Violation::new(path, 1, what))
+    });
+    over.collect()
 }
 
 /// A function or a whole file that is over its limit.
@@ -151,6 +176,27 @@ mod tests {
 
     fn check_file(text: &str) -> Vec<Violation> {
         check_with(&tree(&[("a/src/lib.rs", text)]), &[])
+    }
+
+    #[test]
+    fn half_of_the_files_are_short_and_nearly_all_of_bearable_length() {
+        let spread_of = |lengths: &[usize]| {
+            let names: Vec<(String, String)> = lengths
+                .iter()
+                .enumerate()
+                .map(|(nth, lines)| (format!("a/src/f{nth}.rs"), "//\n".repeat(*lines)))
+                .collect();
+            let modules: String = (0..lengths.len()).map(|nth| format!("mod f{nth};\n")).collect();
+            let mut files: Vec<(&str, &str)> = names.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            files.push(("a/src/lib.rs", &modules));
+            spread(&tree(&files)).len()
+        };
+        let with = |short: usize, long: usize| [vec![10; short], vec![long; 60 - short]].concat();
+        assert_eq!(spread_of(&with(59, 500)), 0, "one long file may be");
+        assert_eq!(spread_of(&with(50, 401)), 1, "the nineteenth of twenty is too long");
+        assert_eq!(spread_of(&with(50, 400)), 0);
+        assert_eq!(spread_of(&with(20, 151)), 1, "the median is too long");
+        assert_eq!(spread_of(&with(20, 150)), 0);
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<Vec<Event>, CliError> {
     let (store, run) = pick(args)?;
     let hats = hats_of(&run)?;
     let id = run.id.clone();
-    let command = Command::ResetHat(HatReset { hat: hat.to_owned() });
+    let command = Command::ResetHat(HatReset { hat: hat.into() });
     let events = match run.is_live() {
         true => ask_live(&run, command)?,
         false => Session::open(&store, run)?.record(command)?,

@@ -1,5 +1,6 @@
 //! Hats: who is put on next, and what is published between iterations.
 
+use crate::ids::HatKey;
 use std::time::Duration;
 
 use super::Turn;
@@ -63,7 +64,7 @@ impl Turn<'_> {
         let silent = bus.silent();
         let mut draft = HatDraft {
             activation: Some(self.activation_of(&hat)),
-            letters: bus.letters(&hat),
+            messages: bus.messages(&hat),
             again: silent.is_some_and(|silent| silent.hat == hat && !silent.claimed),
             rejected: bus.rejected().to_vec(),
             hat,
@@ -96,8 +97,8 @@ impl Turn<'_> {
         own.or(self.state().plan.limits.iteration_timeout)
     }
 
-    pub(super) fn wearing(&self) -> Option<String> {
-        self.state().bus.as_ref()?.wearing().map(str::to_owned)
+    pub(super) fn wearing(&self) -> Option<HatKey> {
+        self.state().bus.as_ref()?.wearing().map(HatKey::from)
     }
 
     /// What the iteration that ends now publishes.
@@ -179,7 +180,7 @@ impl Turn<'_> {
             iteration,
             activation: number,
             of,
-            events: bus.letters(&turn.hat).iter().map(|letter| letter.id).collect(),
+            events: bus.messages(&turn.hat).iter().map(|message| message.id).collect(),
             again: turn.again,
             hat: turn.hat,
         };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::FailureClass;
 use crate::hat::Topic;
-use crate::ids::IterationNumber;
+use crate::ids::{HatKey, IterationNumber};
 use crate::marker::AgentState;
 use crate::stop::StopKey;
 use crate::time::millis;
@@ -21,7 +21,7 @@ pub struct IterationStarted {
     pub agent: usize,
     /// The hat it wears, where there are hats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hat: Option<String>,
+    pub hat: Option<HatKey>,
 }
 
 fn is_first(agent: &usize) -> bool {
@@ -81,7 +81,7 @@ pub struct IterationFinished {
     pub stuck_score: Option<f64>,
     /// The hat it wore, where there are hats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hat: Option<String>,
+    pub hat: Option<HatKey>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
     /// What it publishes.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::IterationNumber;
+use crate::ids::{HatKey, IterationNumber};
 use crate::plan::Use;
 use crate::stop::StopKey;
 
@@ -155,7 +155,7 @@ pub enum LoopAnswer {
 pub struct LoopIteration {
     pub iteration: IterationNumber,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hat: Option<String>,
+    pub hat: Option<HatKey>,
     /// What it said, in a line.
     pub line: String,
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::hat::{Payload, Topic};
-use crate::ids::IterationNumber;
+use crate::ids::{HatKey, IterationNumber};
 
 /// The agent asks to publish something. It becomes real when the iteration ends well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -20,7 +20,7 @@ pub struct TopicEmitted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TopicRejected {
     pub iteration: IterationNumber,
-    pub hat: String,
+    pub hat: HatKey,
     pub topic: String,
     pub why: String,
     pub may_publish: Vec<String>,
@@ -35,12 +35,12 @@ pub struct TopicPublished {
     pub id: u64,
     pub topic: Topic,
     pub payload: Payload,
-    pub from: String,
+    pub from: HatKey,
     /// The hats that get it.
-    pub to: Vec<String>,
+    pub to: Vec<HatKey>,
     /// The hats that would get it, were they not exhausted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dropped: Vec<String>,
+    pub dropped: Vec<HatKey>,
     /// The hat said nothing; this is what its definition says then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_default: bool,
@@ -50,7 +50,7 @@ pub struct TopicPublished {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HatActivated {
     pub iteration: IterationNumber,
-    pub hat: String,
+    pub hat: HatKey,
     /// Which activation this is, and of how many.
     pub activation: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct HatActivated {
 /// A hat would be put on once more than it may.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HatExhausted {
-    pub hat: String,
+    pub hat: HatKey,
     pub activations: u32,
     /// What it is not given, by id.
     pub undelivered: Vec<u64>,
@@ -74,5 +74,5 @@ pub struct HatExhausted {
 /// A person gives a hat all of its activations again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HatReset {
-    pub hat: String,
+    pub hat: HatKey,
 }

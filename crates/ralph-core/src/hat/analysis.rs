@@ -3,6 +3,7 @@
 use super::graph::{Edge, Graph, Kind, Source};
 use super::plan::{HatPlan, HatsPlan};
 use super::topic::Pattern;
+use crate::ids::HatKey;
 
 /// Something that will surprise, where it stands, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +31,10 @@ pub enum FindingPlace {
     StartingEvent,
     RequiredEvent(usize),
     Hats,
-    Hat(String),
-    Trigger(String, usize),
-    Publishes(String, usize),
-    Default(String),
+    Hat(HatKey),
+    Trigger(HatKey, usize),
+    Publishes(HatKey, usize),
+    Default(HatKey),
 }
 
 struct Analysis<'a> {
@@ -65,7 +66,7 @@ impl Analysis<'_> {
         self.found.push(Finding { kind, place, message, help: help.into() });
     }
 
-    fn id(&self, n: usize) -> String {
+    fn id(&self, n: usize) -> HatKey {
         self.plan.hats[n].id.clone()
     }
 
@@ -111,7 +112,7 @@ impl Analysis<'_> {
     }
 
     /// A topic that this hat never gets, and who gets it instead, if that is so for all of them.
-    fn always_lost(&self, n: usize, fitting: &[&Edge]) -> Option<(String, String)> {
+    fn always_lost(&self, n: usize, fitting: &[&Edge]) -> Option<(String, HatKey)> {
         let lost =
             |edge: &&Edge| edge.topic.literal().is_some() && edge.to.iter().all(|target| target.hat != n);
         let first = fitting.first().filter(|_| fitting.iter().all(lost))?;

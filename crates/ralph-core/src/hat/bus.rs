@@ -16,7 +16,7 @@ use crate::event::{
     Event, HatExhausted, IterationFinished, IterationStarted, LoopAnswer, LoopDetected, TopicPublished,
     TopicRejected,
 };
-use crate::ids::IterationNumber;
+use crate::ids::{HatKey, IterationNumber};
 
 /// What an event in an agent's text says that was too long.
 const CUT: &str = "\n(cut here; `ralph emit TOPIC -` takes more)";
@@ -29,7 +29,7 @@ const RECENT: usize = 12;
 pub struct Bus {
     /// In the order of the plan.
     pub(super) hats: Vec<Hat>,
-    index: BTreeMap<String, usize>,
+    index: BTreeMap<HatKey, usize>,
     /// Events published so far; also the id of the last one.
     pub(super) published: u64,
     staged: Vec<Staged>,
@@ -45,40 +45,40 @@ pub struct Bus {
     /// Published since a hat was last put on, and nobody gets it.
     pub(super) unheard: Vec<Unheard>,
     /// A hat that is exhausted and whose exhaustion nobody hears.
-    pub(super) stuck: Option<String>,
+    pub(super) stuck: Option<HatKey>,
     rejected: Vec<TopicRejected>,
     /// The state of the tree after the last iteration, where somebody looked; and after the one that ends now.
     tree: Option<String>,
     tree_now: Option<String>,
     /// Published since the workspace last changed.
     since_change: BTreeSet<Topic>,
-    recent: VecDeque<Arc<Letter>>,
+    recent: VecDeque<Arc<TopicMessage>>,
 }
 
 /// What the bus knows of one hat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hat {
-    pub id: String,
+    pub id: HatKey,
     /// Finished iterations under this hat.
     pub activations: u32,
     pub exhausted: bool,
     /// There is nothing it may publish, so it is not asked to.
     mute: bool,
-    pub pending: VecDeque<Arc<Letter>>,
+    pub pending: VecDeque<Arc<TopicMessage>>,
     /// What it would have been given, were it not exhausted.
-    missed: Vec<Arc<Letter>>,
+    missed: Vec<Arc<TopicMessage>>,
     /// What it had been given last and published nothing about when it was exhausted.
-    unanswered: Vec<Arc<Letter>>,
+    unanswered: Vec<Arc<TopicMessage>>,
     pub(super) streak: Option<Streak>,
 }
 
 /// An event that was published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct TopicMessage {
     pub id: u64,
     pub topic: Topic,
     pub payload: Payload,
-    pub from: String,
+    pub from: HatKey,
     pub iteration: Option<IterationNumber>,
 }
 
@@ -87,14 +87,14 @@ pub struct Letter {
 pub struct Staged {
     pub topic: Topic,
     pub payload: Payload,
-    pub from: String,
+    pub from: HatKey,
     pub by_default: bool,
     pub iteration: Option<IterationNumber>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wearing {
-    hat: String,
+    hat: HatKey,
     /// How many of the pending events its prompt carries.
     taken: usize,
     /// How many of the refusals.
@@ -104,8 +104,8 @@ struct Wearing {
 /// A hat that has published nothing, and what it had been given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Silent {
-    pub hat: String,
-    pub letters: Vec<Arc<Letter>>,
+    pub hat: HatKey,
+    pub messages: Vec<Arc<TopicMessage>>,
     /// In a row.
     pub times: u32,
     /// It said that the task is complete instead, and was not believed.
@@ -116,7 +116,7 @@ pub struct Silent {
 pub(super) struct Unheard {
     pub topic: Topic,
     /// The hats that are exhausted.
-    pub dropped: Vec<String>,
+    pub dropped: Vec<HatKey>,
 }
 
 /// Says in a row that it is blocked by the same thing.
@@ -129,7 +129,9 @@ pub(super) struct Streak {
 impl Hat {
     /// ralph has told it that the run goes in circles.
     pub(super) fn is_called_out(&self) -> bool {
-        self.pending.iter().any(|letter| letter.from == COORDINATOR && letter.topic == Topic::loop_detected())
+        self.pending
+            .iter()
+            .any(|message| message.from == COORDINATOR && message.topic == Topic::loop_detected())
     }
 }
 
@@ -144,7 +146,7 @@ impl Bus {
         let start = Staged {
             topic: plan.starting_event.clone(),
             payload: Payload::Text(task.to_owned()),
-            from: COORDINATOR.to_owned(),
+            from: COORDINATOR.into(),
             by_default: false,
             iteration: None,
         };
@@ -175,7 +177,7 @@ impl Bus {
     }
 
     /// The last events, oldest first.
-    pub fn recent(&self) -> impl Iterator<Item = &Arc<Letter>> {
+    pub fn recent(&self) -> impl Iterator<Item = &Arc<TopicMessage>> {
         self.recent.iter()
     }
 
@@ -204,9 +206,9 @@ impl Bus {
     }
 
     /// What a hat is given when it is put on now.
-    pub fn letters(&self, hat: &str) -> Vec<Arc<Letter>> {
+    pub fn messages(&self, hat: &str) -> Vec<Arc<TopicMessage>> {
         let silent = self.silent.iter().filter(|silent| silent.hat == hat || hat == COORDINATOR);
-        let before = silent.flat_map(|silent| silent.letters.iter());
+        let before = silent.flat_map(|silent| silent.messages.iter());
         let pending = self.hat(hat).into_iter().flat_map(|hat| hat.pending.iter());
         before.chain(pending).cloned().collect()
     }
@@ -239,7 +241,7 @@ impl Bus {
         let taken = self.hat(hat).map_or(0, |hat| hat.pending.len());
         self.forget_staged();
         self.unheard.clear();
-        self.wearing = Some(Wearing { hat: hat.to_owned(), taken, told: self.rejected.len() });
+        self.wearing = Some(Wearing { hat: hat.into(), taken, told: self.rejected.len() });
     }
 
     fn stage(&mut self, iteration: IterationNumber, topic: &str, payload: Payload) {
@@ -293,7 +295,7 @@ impl Bus {
         let Some(wearing) = self.wearing.take().filter(|_| ok) else { return self.interrupted() };
         self.rejected.drain(..wearing.told.min(self.rejected.len()));
         self.promised = false;
-        let letters = self.take(&wearing);
+        let messages = self.take(&wearing);
         if !self.staged.is_empty() {
             self.silent = None;
             self.coordinator_turns = 0;
@@ -303,8 +305,8 @@ impl Bus {
         } else if claimed || !self.is_mute(&wearing.hat) || self.was_silent(&wearing.hat) {
             let before = self.silent.take().filter(|silent| silent.hat == wearing.hat);
             let times = before.as_ref().map_or(0, |silent| silent.times).saturating_add(1);
-            let letters = before.into_iter().flat_map(|silent| silent.letters).chain(letters).collect();
-            self.silent = Some(Silent { hat: wearing.hat, letters, times, claimed });
+            let messages = before.into_iter().flat_map(|silent| silent.messages).chain(messages).collect();
+            self.silent = Some(Silent { hat: wearing.hat, messages, times, claimed });
         }
     }
 
@@ -317,7 +319,7 @@ impl Bus {
         self.hat(id).is_some_and(|hat| hat.mute)
     }
 
-    fn take(&mut self, wearing: &Wearing) -> Vec<Arc<Letter>> {
+    fn take(&mut self, wearing: &Wearing) -> Vec<Arc<TopicMessage>> {
         let Some(n) = self.index.get(&wearing.hat) else { return Vec::new() };
         let hat = &mut self.hats[*n];
         hat.activations = hat.activations.saturating_add(1);
@@ -332,7 +334,7 @@ impl Bus {
         }
         self.published = event.id;
         self.since_change.insert(event.topic.clone());
-        let letter = Arc::new(Letter {
+        let message = Arc::new(TopicMessage {
             id: event.id,
             topic: event.topic.clone(),
             payload: event.payload.clone(),
@@ -341,40 +343,40 @@ impl Bus {
         });
         for hat in &event.to {
             if let Some(n) = self.index.get(hat) {
-                self.hats[*n].pending.push_back(Arc::clone(&letter));
+                self.hats[*n].pending.push_back(Arc::clone(&message));
             }
         }
         for hat in &event.dropped {
             if let Some(n) = self.index.get(hat) {
-                self.hats[*n].missed.push(Arc::clone(&letter));
+                self.hats[*n].missed.push(Arc::clone(&message));
             }
         }
         if event.to.is_empty() {
             self.unheard.push(Unheard { topic: event.topic.clone(), dropped: event.dropped.clone() });
             self.stuck = self.stuck.take().or_else(|| self.exhausted_by(event));
         }
-        self.count_blocked(&letter);
-        self.recent.push_back(letter);
+        self.count_blocked(&message);
+        self.recent.push_back(message);
         if self.recent.len() > RECENT {
             self.recent.pop_front();
         }
     }
 
     /// The hat whose exhaustion this event tells.
-    fn exhausted_by(&self, event: &TopicPublished) -> Option<String> {
+    fn exhausted_by(&self, event: &TopicPublished) -> Option<HatKey> {
         let hat = event.topic.as_str().strip_suffix(".exhausted").filter(|_| event.from == COORDINATOR)?;
         self.hat(hat).filter(|hat| hat.exhausted).map(|hat| hat.id.clone())
     }
 
-    fn count_blocked(&mut self, letter: &Letter) {
-        let Some(n) = self.index.get(&letter.from) else { return };
+    fn count_blocked(&mut self, message: &TopicMessage) {
+        let Some(n) = self.index.get(&message.from) else { return };
         let hat = &mut self.hats[*n];
-        if !letter.topic.is_blocked() {
+        if !message.topic.is_blocked() {
             hat.streak = None;
             return;
         }
-        let subject = Some(letter.payload.subject()).filter(|subject| !subject.is_empty());
-        let subject = subject.unwrap_or_else(|| letter.topic.to_string());
+        let subject = Some(message.payload.subject()).filter(|subject| !subject.is_empty());
+        let subject = subject.unwrap_or_else(|| message.topic.to_string());
         let before = hat.streak.take().filter(|streak| streak.subject == subject);
         let count = before.map_or(0, |streak| streak.count).saturating_add(1);
         hat.streak = Some(Streak { subject, count });
@@ -386,13 +388,13 @@ impl Bus {
         hat.exhausted = true;
         hat.missed.extend(hat.pending.drain(..));
         if let Some(silent) = self.silent.take_if(|silent| silent.hat == event.hat) {
-            hat.unanswered = silent.letters;
+            hat.unanswered = silent.messages;
         }
         let payload = exhausted_payload(event, hat);
         self.due.push_back(Staged {
             topic: Topic::exhausted(&event.hat),
             payload,
-            from: COORDINATOR.to_owned(),
+            from: COORDINATOR.into(),
             by_default: false,
             iteration: None,
         });
@@ -403,7 +405,7 @@ impl Bus {
         self.due.push_back(Staged {
             topic: Topic::loop_detected(),
             payload: Payload::Text(serde_json::to_string(detected).unwrap_or_default()),
-            from: COORDINATOR.to_owned(),
+            from: COORDINATOR.into(),
             by_default: false,
             iteration: None,
         });
@@ -415,7 +417,7 @@ impl Bus {
         (hat.activations, hat.exhausted, hat.streak) = (0, false, None);
         // It gets everything that it was not given, or said nothing about, in the order it was published.
         hat.pending.extend(hat.missed.drain(..).chain(hat.unanswered.drain(..)));
-        hat.pending.make_contiguous().sort_by_key(|letter| letter.id);
+        hat.pending.make_contiguous().sort_by_key(|message| message.id);
         self.stuck.take_if(|stuck| stuck == id);
         self.unheard.retain(|unheard| !unheard.dropped.iter().any(|hat| hat == id));
     }
@@ -445,9 +447,9 @@ fn exhausted_payload(event: &HatExhausted, hat: &Hat) -> Payload {
         from: &'a str,
         payload: String,
     }
-    fn left(letters: &[Arc<Letter>]) -> Vec<Left<'_>> {
-        let one = |letter: &Letter| letter.payload.as_str().chars().take(2000).collect();
-        let all = letters.iter();
+    fn left(messages: &[Arc<TopicMessage>]) -> Vec<Left<'_>> {
+        let one = |message: &TopicMessage| message.payload.as_str().chars().take(2000).collect();
+        let all = messages.iter();
         all.map(|it| Left { id: it.id, topic: &it.topic, from: &it.from, payload: one(it) }).collect()
     }
     let told = Told {

@@ -1,5 +1,6 @@
 //! Who can hand what to whom: the hats as nodes, their topics as edges.
 
+use crate::ids::HatKey;
 use std::collections::VecDeque;
 
 use super::plan::{COORDINATOR, HatsPlan};
@@ -18,7 +19,7 @@ pub struct Graph {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    pub id: String,
+    pub id: HatKey,
     pub max_activations: Option<u32>,
     pub completes: bool,
 }

@@ -15,7 +15,7 @@ mod tests;
 mod topic;
 
 pub use analysis::{Finding, FindingKind, FindingPlace, analyse};
-pub use bus::{Bus, Hat, Letter, Silent, Staged};
+pub use bus::{Bus, Hat, Silent, Staged, TopicMessage};
 pub use graph::{Edge, Graph, Kind, Node, Source, Target};
 pub use next::{Next, Turn};
 pub use payload::{MAX_PAYLOAD, Payload};

@@ -5,7 +5,7 @@ use super::payload::Payload;
 use super::plan::{COORDINATOR, HatPlan, HatsPlan};
 use super::routes::Routes;
 use crate::event::{HatExhausted, Missing, TopicPublished};
-use crate::ids::IterationNumber;
+use crate::ids::{HatKey, IterationNumber};
 use crate::stop::{self, StopReason};
 
 /// Turns of the coordinator in a row without a publish.
@@ -27,7 +27,7 @@ pub enum Next {
 /// Who is to be put on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    pub hat: String,
+    pub hat: HatKey,
     /// It published nothing the last time.
     pub again: bool,
 }
@@ -69,7 +69,7 @@ impl Bus {
             true => Next::Exhaust(HatExhausted {
                 hat: hat.id.clone(),
                 activations: hat.activations,
-                undelivered: hat.pending.iter().map(|letter| letter.id).collect(),
+                undelivered: hat.pending.iter().map(|message| message.id).collect(),
             }),
         }
     }
@@ -157,7 +157,7 @@ impl Bus {
 }
 
 fn coordinate() -> Next {
-    Next::Wear(Turn { hat: COORDINATOR.to_owned(), again: false })
+    Next::Wear(Turn { hat: COORDINATOR.into(), again: false })
 }
 
 fn by_default(hat: &HatPlan) -> Option<Next> {

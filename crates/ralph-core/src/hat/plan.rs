@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::topic::{Pattern, Topic};
+use crate::ids::HatKey;
 use crate::plan::AgentPlan;
 use crate::time::millis;
 
@@ -40,7 +41,7 @@ fn three() -> u32 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HatPlan {
     /// The key in the definition, by which everything calls it.
-    pub id: String,
+    pub id: HatKey,
     /// What the agent is called in the prompt, where that is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -94,7 +95,7 @@ impl HatPlan {
     /// A hat with nothing but its topics.
     pub fn new(id: &str, triggers: Vec<Pattern>, publishes: Vec<Pattern>) -> Self {
         Self {
-            id: id.to_owned(),
+            id: id.into(),
             name: None,
             description: None,
             triggers,

@@ -155,7 +155,7 @@ impl Run {
     }
 
     fn reset(&mut self, hat: &str) {
-        self.send(Command::ResetHat(HatReset { hat: hat.to_owned() }));
+        self.send(Command::ResetHat(HatReset { hat: hat.into() }));
     }
 
     fn state(&self) -> &RunState {
@@ -182,8 +182,9 @@ impl Run {
     /// `topic>hat,hat` for everything published.
     fn topics(&self) -> Vec<String> {
         let show = |event: &&TopicPublished| {
-            let dropped: Vec<String> = event.dropped.iter().map(|hat| format!("!{hat}")).collect();
-            format!("{}>{}", event.topic, [event.to.clone(), dropped].concat().join(","))
+            let hats = event.to.iter().map(|hat| hat.to_string());
+            let hats: Vec<String> = hats.chain(event.dropped.iter().map(|hat| format!("!{hat}"))).collect();
+            format!("{}>{}", event.topic, hats.join(","))
         };
         self.published().iter().map(show).collect()
     }

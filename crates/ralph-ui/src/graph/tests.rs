@@ -28,8 +28,8 @@ fn counted_loop() -> Graph {
         id: 1,
         topic: topic.parse().unwrap(),
         payload: Payload::default(),
-        from: from.to_owned(),
-        to: to.iter().map(|hat| (*hat).to_owned()).collect(),
+        from: from.into(),
+        to: to.iter().map(|hat| (*hat).into()).collect(),
         dropped: Vec::new(),
         by_default: false,
     };

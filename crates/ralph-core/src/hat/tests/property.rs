@@ -1,5 +1,6 @@
 //! Any hats, any agents, any crashes: each event reaches each rightful hat exactly once, and the run ends.
 
+use crate::ids::HatKey;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -45,7 +46,7 @@ fn any_hats() -> impl Strategy<Value = Vec<HatPlan>> {
         HatPlan { max_activations, default_publishes, ..hat("", &triggers, &publishes) }
     });
     prop::collection::vec(one, 1..5).prop_map(|all| {
-        all.into_iter().enumerate().map(|(n, hat)| HatPlan { id: format!("h{n}"), ..hat }).collect()
+        all.into_iter().enumerate().map(|(n, hat)| HatPlan { id: HatKey(format!("h{n}")), ..hat }).collect()
     })
 }
 
@@ -104,17 +105,17 @@ fn play(run: &mut Run, acts: &[Act]) {
 struct Count {
     events: BTreeMap<u64, TopicPublished>,
     /// What each hat was given in iterations that ended well, in order.
-    given: BTreeMap<String, Vec<u64>>,
+    given: BTreeMap<HatKey, Vec<u64>>,
     /// What exhausted hats were not given.
-    withheld: BTreeMap<String, Vec<u64>>,
-    activations: BTreeMap<String, u32>,
-    exhausted: BTreeMap<String, u32>,
-    told: BTreeMap<String, u32>,
+    withheld: BTreeMap<HatKey, Vec<u64>>,
+    activations: BTreeMap<HatKey, u32>,
+    exhausted: BTreeMap<HatKey, u32>,
+    told: BTreeMap<HatKey, u32>,
     /// What each hat was given last; and, since it was reset, may be given again, if it had said nothing about it.
-    last: BTreeMap<String, Vec<u64>>,
-    again: BTreeMap<String, Vec<u64>>,
+    last: BTreeMap<HatKey, Vec<u64>>,
+    again: BTreeMap<HatKey, Vec<u64>>,
     /// Exhausted since a person gave it its activations again, if one did.
-    spent: BTreeSet<String>,
+    spent: BTreeSet<HatKey>,
 }
 
 fn check(run: &Run) {
@@ -168,7 +169,7 @@ fn published(count: &mut Count, plan: &HatsPlan, event: &TopicPublished) {
         .filter(|hat| best.is_some() && closest(hat) == best)
         .map(|hat| hat.id.as_str())
         .collect();
-    let mut got: Vec<&str> = event.to.iter().chain(&event.dropped).map(String::as_str).collect();
+    let mut got: Vec<&str> = event.to.iter().chain(&event.dropped).map(HatKey::as_str).collect();
     got.sort_unstable();
     assert_eq!(got, rightful, "{}", event.topic);
     for hat in &event.dropped {
@@ -177,7 +178,7 @@ fn published(count: &mut Count, plan: &HatsPlan, event: &TopicPublished) {
     }
     if let Some(hat) = event.topic.as_str().strip_suffix(".exhausted") {
         assert_eq!(event.from, "ralph", "only ralph says so");
-        *count.told.entry(hat.to_owned()).or_default() += 1;
+        *count.told.entry(hat.into()).or_default() += 1;
     } else if event.from != "ralph" {
         let may = |topic: &Topic| plan.permit(&event.from, topic.as_str()).is_ok();
         assert!(event.by_default || may(&event.topic), "{} published {}", event.from, event.topic);
@@ -214,7 +215,8 @@ fn fates(run: &Run, count: &Count, hat: &str) {
         .filter(|event| event.to.iter().chain(&event.dropped).any(|to| to == hat))
         .map(|event| event.id)
         .collect();
-    let pending = run.state().bus.as_ref().unwrap().hat(hat).unwrap().pending.iter().map(|letter| letter.id);
+    let pending =
+        run.state().bus.as_ref().unwrap().hat(hat).unwrap().pending.iter().map(|message| message.id);
     let mut given = count.given.get(hat).cloned().unwrap_or_default();
     let again = count.again.get(hat).cloned().unwrap_or_default();
     let pending: Vec<u64> = pending.collect();

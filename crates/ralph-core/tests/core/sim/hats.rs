@@ -8,6 +8,7 @@ mod meant;
 mod plans;
 mod voice;
 
+use ralph_core::ids::HatKey;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ralph_core::event::{
@@ -33,7 +34,7 @@ const REFUSALS: usize = 20;
 
 pub struct Hats {
     plan: HatsPlan,
-    hats: BTreeMap<String, Hat>,
+    hats: BTreeMap<HatKey, Hat>,
     /// Everything published so far. The id is the place, counted from 1.
     events: Vec<Said>,
     /// By the attempt at work.
@@ -47,9 +48,9 @@ pub struct Hats {
     silent: Option<Silent>,
     coordinated: u32,
     /// The exhausted hats that each event was for which nobody got, since a hat was put on.
-    unheard: Vec<Vec<String>>,
+    unheard: Vec<Vec<HatKey>>,
     /// Exhausted, and nobody hears of it.
-    stuck: Option<String>,
+    stuck: Option<HatKey>,
     tree: Option<String>,
     tree_told: Option<String>,
     since_change: BTreeSet<String>,
@@ -72,13 +73,13 @@ struct Hat {
 struct Said {
     topic: String,
     payload: Payload,
-    from: String,
+    from: HatKey,
     iteration: Option<u32>,
     by_default: bool,
 }
 
 struct Worn {
-    hat: String,
+    hat: HatKey,
     /// What is new, and what it was given before and said nothing about.
     fresh: Vec<u64>,
     again: Vec<u64>,
@@ -87,8 +88,8 @@ struct Worn {
 
 #[derive(Debug)]
 struct Silent {
-    hat: String,
-    letters: Vec<u64>,
+    hat: HatKey,
+    messages: Vec<u64>,
     times: u32,
     claimed: bool,
 }
@@ -96,8 +97,8 @@ struct Silent {
 #[derive(Debug, PartialEq)]
 enum Next {
     Publish(Said),
-    Exhaust(String),
-    Wear(String, bool),
+    Exhaust(HatKey),
+    Wear(HatKey, bool),
     Stop(&'static str),
 }
 
@@ -112,7 +113,7 @@ impl Hats {
         let start = Said {
             topic: plan.starting_event.to_string(),
             payload: Payload::Text(task.to_owned()),
-            from: RALPH.to_owned(),
+            from: RALPH.into(),
             iteration: None,
             by_default: false,
         };
@@ -188,7 +189,7 @@ impl Hats {
             self.promised = true;
             return;
         }
-        let (topic, from, iteration) = (topic.to_owned(), hat.to_owned(), Some(iteration));
+        let (topic, from, iteration) = (topic.to_owned(), HatKey::from(hat), Some(iteration));
         self.staged.push(Said { topic, payload, from, iteration, by_default: false });
     }
 
@@ -263,13 +264,13 @@ impl Hats {
         waiting.sort_by_key(|(id, _)| *id);
         match (waiting.into_iter().next(), self.unheard.last()) {
             (Some((_, hat)), _) => self.wear(hat, false),
-            (None, None) => Next::Wear(RALPH.to_owned(), false),
+            (None, None) => Next::Wear(RALPH.into(), false),
             (None, Some(dropped)) if dropped.is_empty() => Next::Stop("no_subscriber"),
             (None, Some(_)) => Next::Stop("hat_exhausted"),
         }
     }
 
-    fn wear(&self, hat: String, again: bool) -> Next {
+    fn wear(&self, hat: HatKey, again: bool) -> Next {
         let most = self.of(&hat).and_then(|hat| hat.max_activations);
         match most.is_some_and(|most| self.hats[&hat].activations >= most) {
             true => Next::Exhaust(hat),
@@ -281,7 +282,7 @@ impl Hats {
         let asked = if silent.claimed { CLAIMS } else { ASKED };
         let default = self.of(&silent.hat).and_then(|hat| hat.default_publishes.as_ref());
         match default {
-            _ if self.coordinated > 0 => Next::Wear(RALPH.to_owned(), false),
+            _ if self.coordinated > 0 => Next::Wear(RALPH.into(), false),
             Some(topic) if !silent.claimed || silent.times >= asked => Next::Publish(Said {
                 topic: topic.to_string(),
                 payload: Payload::Text(String::new()),
@@ -290,7 +291,7 @@ impl Hats {
                 by_default: true,
             }),
             _ if silent.times < asked => self.wear(silent.hat.clone(), true),
-            _ => Next::Wear(RALPH.to_owned(), false),
+            _ => Next::Wear(RALPH.into(), false),
         }
     }
 
@@ -316,8 +317,8 @@ impl Hats {
         ensure!(theirs == said, "published {theirs:?} instead of {said:?}");
         let id = self.events.len() as u64 + 1;
         ensure!(e.id == id, "event {} instead of {id}", e.id);
-        let rightful: Vec<String> = self.rightful(&said.topic).into_iter().map(str::to_owned).collect();
-        let (dropped, to): (Vec<String>, Vec<String>) =
+        let rightful: Vec<HatKey> = self.rightful(&said.topic).into_iter().map(HatKey::from).collect();
+        let (dropped, to): (Vec<HatKey>, Vec<HatKey>) =
             rightful.into_iter().partition(|hat| self.hats[hat].exhausted);
         ensure!(e.to == to, "{} goes to {:?} instead of {to:?}", e.topic, e.to);
         ensure!(e.dropped == dropped, "{} is kept from {:?} instead of {dropped:?}", e.topic, e.dropped);
@@ -330,7 +331,7 @@ impl Hats {
         if to.is_empty() {
             let exhausted = said.topic.strip_suffix(".exhausted").filter(|_| said.from == RALPH);
             let exhausted = exhausted.filter(|hat| self.hats.get(*hat).is_some_and(|hat| hat.exhausted));
-            self.stuck = self.stuck.take().or(exhausted.map(str::to_owned));
+            self.stuck = self.stuck.take().or(exhausted.map(HatKey::from));
             self.unheard.push(dropped);
         }
         if let Some(hat) = self.hats.get_mut(&said.from) {
@@ -355,9 +356,9 @@ impl Hats {
         ensure!(e.undelivered == hat.pending, "not delivered: {:?}, not {:?}", e.undelivered, hat.pending);
         hat.exhausted = true;
         hat.withheld.append(&mut hat.pending);
-        hat.unanswered = silent.map(|silent| silent.letters).unwrap_or_default();
+        hat.unanswered = silent.map(|silent| silent.messages).unwrap_or_default();
         let payload = self.told_of(&e.hat);
-        let (topic, from) = (format!("{}.exhausted", e.hat), RALPH.to_owned());
+        let (topic, from) = (format!("{}.exhausted", e.hat), HatKey::from(RALPH));
         self.due.push_back(Said { topic, payload, from, iteration: None, by_default: false });
         Ok(())
     }
@@ -412,7 +413,7 @@ impl Hats {
         ensure!(hat == Some(wanted), "{hat:?} is put on instead of {wanted}");
         let fresh = self.hats.get(wanted).map(|hat| hat.pending.clone()).unwrap_or_default();
         let silent = self.silent.as_ref().filter(|silent| silent.hat == *wanted || wanted == RALPH);
-        let again = silent.map(|silent| silent.letters.clone()).unwrap_or_default();
+        let again = silent.map(|silent| silent.messages.clone()).unwrap_or_default();
         self.forget();
         self.unheard.clear();
         self.worn = Some(Worn { hat: wanted.clone(), fresh, again, told: self.refused.len() });
@@ -425,14 +426,14 @@ impl Hats {
         self.promised = false;
     }
 
-    fn letters(worn: &Worn) -> Vec<u64> {
+    fn messages(worn: &Worn) -> Vec<u64> {
         worn.again.iter().chain(&worn.fresh).copied().collect()
     }
 
     pub fn activated(&self, e: &HatActivated) -> Check {
         let worn = self.worn.as_ref().ok_or("nobody is put on")?;
         ensure!(e.hat == worn.hat, "{} instead of {}", e.hat, worn.hat);
-        ensure!(e.events == Self::letters(worn), "{} gets {:?}", e.hat, e.events);
+        ensure!(e.events == Self::messages(worn), "{} gets {:?}", e.hat, e.events);
         let before = self.hats.get(&e.hat).map_or(self.coordinated, |hat| hat.activations);
         ensure!(e.activation == before + 1, "activation {} after {before}", e.activation);
         let most = self.of(&e.hat).and_then(|hat| hat.max_activations);
@@ -501,8 +502,8 @@ impl Hats {
         } else if claimed || !mute || !worn.again.is_empty() {
             let before = self.silent.take().filter(|silent| silent.hat == worn.hat);
             let times = before.map_or(0, |silent| silent.times) + 1;
-            let letters = Self::letters(&worn);
-            self.silent = Some(Silent { hat: worn.hat, letters, times, claimed });
+            let messages = Self::messages(&worn);
+            self.silent = Some(Silent { hat: worn.hat, messages, times, claimed });
         }
     }
 

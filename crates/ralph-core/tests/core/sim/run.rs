@@ -160,7 +160,7 @@ impl<'a> Sim<'a> {
         self.wait(5_000_000);
         let (now, text) = (self.now, "try again".to_owned());
         let command = match self.any_hat() {
-            Some(hat) if self.rng.one_in(2) => Command::ResetHat(HatReset { hat }),
+            Some(hat) if self.rng.one_in(2) => Command::ResetHat(HatReset { hat: hat.as_str().into() }),
             _ => Command::AddGuidance(Guidance { text }),
         };
         let step = self.engine().handle(now, command.into());
@@ -238,7 +238,7 @@ impl<'a> Sim<'a> {
             1 | 2 if !paused => Command::PauseRun,
             1..=4 => Command::UnpauseRun { now: self.rng.one_in(2) },
             6 => match self.any_hat() {
-                Some(hat) => Command::ResetHat(HatReset { hat }),
+                Some(hat) => Command::ResetHat(HatReset { hat: hat.as_str().into() }),
                 None => Command::SkipWait,
             },
             _ => Command::AddGuidance(Guidance { text: format!("hint {}", self.persons_left) }),

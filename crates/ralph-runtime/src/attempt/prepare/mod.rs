@@ -110,7 +110,7 @@ impl Attempt {
 
     /// What only the agent finds there: its hat, and the way to publish.
     fn agents_environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
-        let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(&turn.hat));
+        let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(turn.hat.as_str()));
         let own: [(&str, Option<OsString>); 3] = [
             ("RALPH_HAT", hat),
             ("RALPH_SOCKET", Some(self.shared.run.socket().into_os_string())),

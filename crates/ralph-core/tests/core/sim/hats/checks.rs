@@ -12,12 +12,12 @@ impl Hats {
         let worn = self.worn.as_ref().ok_or("nobody is put on")?;
         let draft = spawn.prompt.hat.as_ref().ok_or("the prompt has no hat")?;
         ensure!(draft.hat == worn.hat, "the prompt is for {}, not {}", draft.hat, worn.hat);
-        let ids: Vec<u64> = draft.letters.iter().map(|letter| letter.id).collect();
-        ensure!(ids == Self::letters(worn), "the prompt has {ids:?}");
-        for letter in &draft.letters {
-            let said = &self.events[letter.id as usize - 1];
-            let right = letter.topic.as_str() == said.topic && letter.payload == said.payload;
-            ensure!(right && letter.from == said.from, "{letter:?} instead of {said:?}");
+        let ids: Vec<u64> = draft.messages.iter().map(|message| message.id).collect();
+        ensure!(ids == Self::messages(worn), "the prompt has {ids:?}");
+        for message in &draft.messages {
+            let said = &self.events[message.id as usize - 1];
+            let right = message.topic.as_str() == said.topic && message.payload == said.payload;
+            ensure!(right && message.from == said.from, "{message:?} instead of {said:?}");
         }
         let refused: Vec<&String> = draft.rejected.iter().map(|one| &one.topic).collect();
         ensure!(refused.iter().copied().eq(&self.refused), "told {refused:?}, not {:?}", self.refused);
@@ -28,13 +28,13 @@ impl Hats {
         let Some(bus) = &state.bus else { return Err("there is no bus".into()) };
         for theirs in bus.hats() {
             let mine = &self.hats[&theirs.id];
-            let pending: Vec<u64> = theirs.pending.iter().map(|letter| letter.id).collect();
+            let pending: Vec<u64> = theirs.pending.iter().map(|message| message.id).collect();
             ensure!(pending == mine.pending, "{}: {pending:?}, not {:?}", theirs.id, mine.pending);
             let (a, b) = ((theirs.activations, theirs.exhausted), (mine.activations, mine.exhausted));
             ensure!(a == b, "{}: {a:?} instead of {b:?}", theirs.id);
         }
-        let silent = bus.silent().map(|one| (&one.hat, one.times, one.letters.len()));
-        let mine = self.silent.as_ref().map(|one| (&one.hat, one.times, one.letters.len()));
+        let silent = bus.silent().map(|one| (&one.hat, one.times, one.messages.len()));
+        let mine = self.silent.as_ref().map(|one| (&one.hat, one.times, one.messages.len()));
         ensure!(silent == mine, "silent {silent:?} instead of {mine:?}");
         ensure!(bus.coordinator_turns() == self.coordinated, "turns {}", bus.coordinator_turns());
         ensure!(
