@@ -3,6 +3,7 @@
 use super::report::{Row, ms, ratio};
 use crate::Result;
 use crate::lab::{Lab, WATCHED, empty, only_run};
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const BYTES: u64 = 100_000_000;
+const BYTES: usize = 100_000_000;
+/// As many calls of one attempt as are recorded.
+const CALLS: usize = 5000;
 const READERS: usize = 8;
 const ROUNDS: usize = 3;
 /// The reader that is stopped stays so for this long.
@@ -37,15 +40,20 @@ pub fn run(lab: &Lab) -> Result<Vec<Row>> {
     ])
 }
 
-/// A known agent whose every line is a record. It waits for a file, so that all readers are there before the flood.
+/// A known agent whose every line is a record: it calls a tool, and the tool prints much. It waits for a file, so that all
+/// readers are there before the flood.
 fn agent(lab: &Lab) -> Result<PathBuf> {
-    let text = "word ".repeat(180);
-    let line = format!(
-        "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}"
-    );
+    let (command, output) = ("x".repeat(2000), "y".repeat(BYTES / CALLS - 2400));
+    let line = |kind: &str, part: Value| json!({ "type": kind, "message": { "content": [part] } });
+    let calls = (0..CALLS).map(|n| {
+        let id = format!("t{n}");
+        let call = json!({ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } });
+        let result = json!({ "type": "tool_result", "tool_use_id": id, "content": output });
+        format!("{}\n{}\n", line("assistant", call), line("user", result))
+    });
+    let stream = lab.file("stream", &calls.collect::<String>())?.display().to_string();
     let go = lab.path("go").display().to_string();
-    let script =
-        format!("#!/bin/sh\nuntil [ -e {go} ]; do sleep 0.01; done\nyes '{line}' | head -c {BYTES}\n");
+    let script = format!("#!/bin/sh\nuntil [ -e {go} ]; do sleep 0.01; done\ncat {stream}\n");
     let path = lab.file("claude", &script)?;
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).map_err(|error| error.to_string())?;
     Ok(path)
