@@ -26,4 +26,3 @@ pub mod state;
 pub mod stop;
 pub mod time;
 pub mod usage;
-pub mod view;

@@ -40,6 +40,11 @@ pub mod hat {
     pub use ralph_core::hat::{Edge, Graph, Kind, Node, Payload, Source, Topic};
 }
 
+/// What counts as being stuck, for one who tries other settings on a recorded run.
+pub mod plan {
+    pub use ralph_core::plan::{StuckAction, StuckPlan, Use};
+}
+
 /// What agents say about themselves.
 pub mod marker {
     pub use ralph_core::marker::{AgentState, without_escapes};

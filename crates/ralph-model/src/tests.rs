@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentExited, AgentText, Event, Exit, FilesChanged, IterationFinished, IterationStarted, Outcome,
-    TimerSlot, ToolCalled, ToolFinished,
+    AgentExited, AgentText, DelayReason, Event, Exit, FilesChanged, IterationFinished, IterationStarted,
+    Outcome, TimerSlot, ToolCalled, ToolFinished,
 };
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Report};
@@ -301,5 +301,29 @@ fn a_marker_alone_is_nothing_said() {
         assert!(script.snapshot().said.is_some());
         script.hears("go on");
         assert_eq!(script.snapshot().said, None);
+    }
+}
+
+#[test]
+fn a_wait_is_seen_with_its_reason_and_its_end_until_it_is_over() {
+    let mut script = Script::start(plan());
+    script.fails(10, 1);
+    let wait = script.snapshot();
+    let until = script.now.plus(Duration::from_secs(1));
+    let phase = PhaseNow::Waiting { reason: DelayReason::Failure, since: script.now, until };
+    assert_eq!((wait.phase, wait.state), (phase, RunWord::Waiting));
+    script.hears("go");
+    assert!(script.snapshot().is_at_work());
+}
+
+#[test]
+fn inputs_are_told_from_decisions_like_the_event_itself_does() {
+    for records in [&eventful().records, &proved().records] {
+        // The first record begins the run: it is neither an input to a running engine nor a decision of one.
+        let (first, rest) = records.split_first().unwrap();
+        assert!(!first.event.is_decision() && first.event.input().is_none(), "{}", first.event.name());
+        for event in rest.iter().map(|record| &record.event) {
+            assert_eq!(event.is_decision(), event.input().is_none(), "{}", event.name());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The end of what a program printed, kept while it prints. Flat memory.
 
 use ralph_core::marker::without_escapes;
-use ralph_core::view::clean;
+use ralph_model::text::clean;
 
 /// The log has the rest.
 const KEPT: usize = 4096;

@@ -1,8 +1,8 @@
 //! `ralph detect`: where each detector would have called a recorded run stuck, and why.
 
-use ralph_core::event::Finding;
-use ralph_core::ids::{HatKey, IterationNumber};
-use ralph_core::plan::{StuckAction, StuckPlan, Use};
+use ralph_model::event::Finding;
+use ralph_model::ids::{HatKey, IterationNumber};
+use ralph_model::plan::{StuckAction, StuckPlan, Use};
 use ralph_model::text::clean;
 use serde_json::{Value, json};
 

@@ -14,7 +14,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ralph-config", &["ralph-agents", "ralph-core"]),
     ("ralph-store", &["ralph-core", "ralph-model"]),
     ("ralph-runtime", &["ralph-agents", "ralph-core", "ralph-evidence", "ralph-model", "ralph-store"]),
-    ("ralph-ui", &["ralph-core", "ralph-model"]),
+    // Screens see the public model alone.
+    ("ralph-ui", &["ralph-model"]),
     (
         "ralph-cli",
         &[
@@ -136,37 +137,46 @@ mod tests {
     use crate::tidy::testing::{places, tree};
 
     const CORE: (&str, &str) = ("crates/ralph-core/Cargo.toml", "[package]\n");
-    const UI: (&str, &str) = ("crates/ralph-ui/Cargo.toml", "[dependencies]\nralph-core = normal\n");
+    const MODEL: (&str, &str) = ("crates/ralph-model/Cargo.toml", "[dependencies]\nralph-core = normal\n");
+    const UI: (&str, &str) = ("crates/ralph-ui/Cargo.toml", "[dependencies]\nralph-model = normal\n");
 
     #[test]
     fn drawn_arrows_and_outside_crates_pass() {
         let cli = "[dependencies]\nralph-ui = normal\nralph-core = normal\nclap = normal\n";
-        assert_eq!(check(&tree(&[CORE, UI, ("crates/ralph-cli/Cargo.toml", cli)])), []);
+        assert_eq!(check(&tree(&[CORE, MODEL, UI, ("crates/ralph-cli/Cargo.toml", cli)])), []);
     }
 
     #[test]
     fn an_arrow_that_is_not_drawn_is_named_with_its_line() {
         let runtime = "[package]\nname = \"x\"\n[dependencies]\nserde = normal\nralph-ui = normal\n";
-        let found = check(&tree(&[CORE, UI, ("crates/ralph-runtime/Cargo.toml", runtime)]));
+        let found = check(&tree(&[CORE, MODEL, UI, ("crates/ralph-runtime/Cargo.toml", runtime)]));
         assert_eq!(places(&found), ["crates/ralph-runtime/Cargo.toml:5"]);
         assert!(found[0].what.contains("must not depend on `ralph-ui`"), "{found:?}");
         assert!(found[0].what.contains("ralph-agents, ralph-core"), "{found:?}");
     }
 
     #[test]
+    fn a_screen_that_looks_past_the_public_model_is_named() {
+        let ui = ("crates/ralph-ui/Cargo.toml", "[dependencies]\nralph-core = normal\n");
+        let found = check(&tree(&[CORE, ui]));
+        assert_eq!(places(&found), ["crates/ralph-ui/Cargo.toml:2"]);
+        assert!(found[0].what.contains("it may use ralph-model"), "{found:?}");
+    }
+
+    #[test]
     fn a_build_dependency_counts_and_a_dev_dependency_may_be_looser() {
         let with = |kind: &str| {
             let agents = format!("[dev-dependencies]\nralph-ui = {kind}\n");
-            check(&tree(&[CORE, UI, ("crates/ralph-agents/Cargo.toml", &agents)])).len()
+            check(&tree(&[CORE, MODEL, UI, ("crates/ralph-agents/Cargo.toml", &agents)])).len()
         };
         assert_eq!([with("normal"), with("build"), with("dev")], [1, 1, 0]);
     }
 
     #[test]
     fn a_circle_through_a_dev_dependency_is_found() {
-        let core = ("crates/ralph-core/Cargo.toml", "[dev-dependencies]\nralph-ui = dev\n");
-        let found = check(&tree(&[core, UI]));
-        assert_eq!(places(&found), ["crates/ralph-core/Cargo.toml:2", "crates/ralph-ui/Cargo.toml:2"]);
+        let core = ("crates/ralph-core/Cargo.toml", "[dev-dependencies]\nralph-model = dev\n");
+        let found = check(&tree(&[core, MODEL]));
+        assert_eq!(places(&found), ["crates/ralph-core/Cargo.toml:2", "crates/ralph-model/Cargo.toml:2"]);
         let own = ("crates/ralph-core/Cargo.toml", "[dev-dependencies]\nralph-core = dev\n");
         assert_eq!(check(&tree(&[own])), [], "its own tests may switch on its features");
     }
