@@ -1,4 +1,4 @@
-//! How fast each parser reads its own format, and whether its memory grows: `cargo xtask bench parsers` runs it.
+//! How fast each dialogue reads its own format, and whether its memory grows: `cargo xtask bench parsers` runs it.
 //!
 //! Time on the core is counted, not the clock on the wall. The recorded sessions, over and over; for Claude Code also with
 //! tool outputs of real sizes. Each line: agent, what, MB/s, signals, memory in KiB after a tenth and at the end; tabs between.
@@ -35,12 +35,12 @@ fn main() {
 }
 
 fn measure(def: &AgentDef, what: &str, session: &[u8]) {
-    let mut parser = def.parser();
+    let mut dialogue = def.dialogue();
     let (mut out, mut bytes, mut signals) = (Vec::new(), 0usize, 0usize);
     let (mut early, start) = (None, busy_seconds());
     while bytes < TOTAL {
         for chunk in session.chunks(CHUNK) {
-            parser.push(Stream::Stdout, chunk, &mut out);
+            dialogue.take(Stream::Stdout, chunk, &mut out);
             signals += out.len();
             out.clear();
         }
@@ -50,7 +50,7 @@ fn measure(def: &AgentDef, what: &str, session: &[u8]) {
         }
     }
     let late = memory();
-    parser.finish(&mut out);
+    dialogue.finish(&mut out);
     let seconds = busy_seconds() - start;
     let speed = bytes as f64 / 1e6 / seconds;
     println!("{}\t{what}\t{speed:.0}\t{signals}\t{}\t{late}", def.name, early.unwrap_or(late));

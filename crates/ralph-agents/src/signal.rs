@@ -1,5 +1,6 @@
 //! What an agent's output says, in one vocabulary for all agents.
 
+use ralph_core::event::{ToolCall, ToolResult};
 pub use ralph_core::failure::FailureClass;
 use ralph_core::usage::Usage;
 use serde::{Deserialize, Serialize};
@@ -18,23 +19,9 @@ pub enum AgentSignal {
         text: String,
         delta: bool,
     },
-    ToolCall {
-        id: String,
-        kind: ToolKind,
-        name: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        command: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-    },
-    ToolResult {
-        id: String,
-        status: ToolStatus,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        exit_code: Option<i64>,
-        /// Head and tail of what the tool printed, see [`crate::stream::excerpt`].
-        output: String,
-    },
+    ToolCall(ToolCall),
+    /// Its output is bounded, see [`crate::stream::excerpt`].
+    ToolResult(ToolResult),
     Usage {
         usage: Usage,
         scope: Scope,
@@ -88,60 +75,6 @@ pub enum AgentSignal {
     Noise {
         line: String,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolKind {
-    Shell,
-    Write,
-    Edit,
-    Read,
-    Search,
-    Other,
-}
-
-impl ToolKind {
-    /// The kind by the tool's name. Names are lower-cased by the caller's CLI differently, so case is ignored.
-    pub fn of(name: &str) -> ToolKind {
-        match name.to_ascii_lowercase().as_str() {
-            "bash" | "shell" | "run_shell_command" | "run_commands" | "command_execution" | "local_shell"
-            | "exec" | "powershell" | "execute_command" => ToolKind::Shell,
-            "write" | "write_file" | "create" | "create_file" | "writefile" | "write_to_file" => {
-                ToolKind::Write
-            }
-            "edit" | "edit_file" | "multiedit" | "replace" | "str_replace" | "str_replace_editor"
-            | "editor" | "apply_patch" | "file_change" | "notebookedit" | "strreplacefile" | "patch"
-            | "replace_in_file" => ToolKind::Edit,
-            "read" | "read_file" | "read_files" | "view" | "readfile" | "read_many_files" | "cat" => {
-                ToolKind::Read
-            }
-            "grep"
-            | "glob"
-            | "search"
-            | "search_file_content"
-            | "grep_search"
-            | "list"
-            | "ls"
-            | "list_directory"
-            | "search_codebase"
-            | "find"
-            | "tree"
-            | "rg"
-            | "web_search"
-            | "websearch" => ToolKind::Search,
-            _ => ToolKind::Other,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolStatus {
-    Ok,
-    Failed,
-    /// The CLI does not say, or says "success" whatever happened.
-    Unknown,
 }
 
 /// What a number counts.

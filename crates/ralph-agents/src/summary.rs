@@ -4,6 +4,7 @@ use ralph_core::usage::Usage;
 
 use crate::signal::{AgentSignal, FailureClass, LimitStatus};
 use crate::stream::text;
+use crate::tool::{OpenCalls, ToolCall};
 use crate::totals::Totals;
 
 /// Lines of noise kept for the message of a run that failed without a word in its stream.
@@ -23,8 +24,8 @@ pub struct RunSummary {
     /// The CLI was trying again when this was last heard of it.
     pub retrying: Option<RetrySeen>,
     pub retries: u64,
-    /// Tool calls without a result.
-    pub open_tools: Vec<String>,
+    /// Calls of tools that have not ended.
+    pub open: OpenCalls,
     /// The last lines that were not part of the stream.
     pub noise: Vec<String>,
 }
@@ -62,7 +63,8 @@ impl RunSummary {
         RunSummary { totals: Totals::resumed(usage), ..RunSummary::default() }
     }
 
-    pub fn observe(&mut self, signal: &AgentSignal) {
+    /// Gives the call of a tool that is over with this signal: by its result, or because too many were open.
+    pub fn observe(&mut self, signal: &AgentSignal) -> Option<ToolCall> {
         self.totals.observe(signal);
         match signal {
             AgentSignal::Session { id, model } => {
@@ -70,13 +72,11 @@ impl RunSummary {
                 self.model = model.clone().or(self.model.take());
             }
             AgentSignal::Text { .. } => self.retrying = None,
-            AgentSignal::ToolCall { id, .. } => {
+            AgentSignal::ToolCall(call) => {
                 self.retrying = None;
-                if self.open_tools.len() < 1000 {
-                    self.open_tools.push(id.clone());
-                }
+                return self.open.begin(call);
             }
-            AgentSignal::ToolResult { id, .. } => self.open_tools.retain(|open| open != id),
+            AgentSignal::ToolResult(result) => return self.open.end(&result.id),
             AgentSignal::Retry { http, reason, .. } => {
                 self.retries += 1;
                 // A notice on the other stream may tell less of the same retry.
@@ -102,6 +102,7 @@ impl RunSummary {
             }
             _ => {}
         }
+        None
     }
 
     /// The agent's final word, if its stream ended well.

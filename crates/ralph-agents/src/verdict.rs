@@ -2,14 +2,9 @@
 
 use std::fmt;
 
-use crate::summary::RunSummary;
+use ralph_core::event::Exit;
 
-/// How the process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    Code(i32),
-    Signal(i32),
-}
+use crate::summary::RunSummary;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -19,8 +14,6 @@ pub enum Outcome {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// ralph ended it.
-    Signalled,
     /// Its own stream says that it failed.
     Stream {
         reason: String,
@@ -36,7 +29,6 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Signalled => f.write_str("ended by ralph"),
             Why::Stream { reason } => write!(f, "the agent reports an error: {reason}"),
             Why::NoEnd { last_words } if last_words.is_empty() => {
                 f.write_str("its output stopped without an end")
@@ -48,20 +40,21 @@ impl fmt::Display for Why {
     }
 }
 
-/// Ok only if the stream's own end says so, the exit code is 0, and ralph sent no signal.
+/// Ok only if the stream's own end says so and the exit code is 0.
 ///
-/// A missing end is a failure whatever the exit code. Where a format has no end event, its parser gives a result when
-/// the output ends: opencode's if the last step had ended, plain text always.
-pub fn verdict(run: &RunSummary, exit: Exit, ralph_sent_signal: bool) -> Outcome {
-    match failed(run, exit, ralph_sent_signal) {
+/// A missing end is a failure whatever the exit code. Where a format has no end event, its dialogue gives a result when
+/// the output ends: opencode's if the last step had ended, plain text always. Of a process that never ran, or of which
+/// nobody knows how it ended, the stream explains nothing; that is told by the exit itself.
+pub fn verdict(run: &RunSummary, exit: &Exit) -> Outcome {
+    match failed(run, exit) {
         None => Outcome::Ok,
         Some(why) => Outcome::Failed { why },
     }
 }
 
-fn failed(run: &RunSummary, exit: Exit, ralph_sent_signal: bool) -> Option<Why> {
-    if ralph_sent_signal {
-        return Some(Why::Signalled);
+fn failed(run: &RunSummary, exit: &Exit) -> Option<Why> {
+    if matches!(exit, Exit::Missing { .. } | Exit::NotStarted { .. } | Exit::Lost { .. }) {
+        return None;
     }
     let ended = run.result.is_some();
     let error = run.error.as_ref().map(|error| &error.message);
@@ -73,10 +66,10 @@ fn failed(run: &RunSummary, exit: Exit, ralph_sent_signal: bool) -> Option<Why> 
         _ => {}
     }
     match exit {
-        Exit::Signal(signal) => Some(Why::KilledBy(signal)),
+        Exit::Signal(signal) => Some(Why::KilledBy(*signal)),
         // What it said last is the best explanation there is.
         Exit::Code(_) if !ended => Some(Why::NoEnd { last_words: run.noise.join("\n") }),
-        Exit::Code(0) => None,
-        Exit::Code(code) => Some(Why::ExitCode(code)),
+        Exit::Code(code) if *code != 0 => Some(Why::ExitCode(*code)),
+        _ => None,
     }
 }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use ralph_agents::agent::AGENTS;
 use ralph_agents::stream::FINAL_TEXT_MAX;
+use ralph_agents::tool::ToolResult;
 use ralph_agents::{AgentSignal, RunSummary, Stream};
 
 /// All recorded stdouts, with the agent they belong to.
@@ -69,12 +70,12 @@ fn apply(bytes: &mut Vec<u8>, damage: &Damage) {
 }
 
 fn read(agent: &str, chunks: impl Iterator<Item = (Stream, Vec<u8>)>) -> Vec<AgentSignal> {
-    let mut parser = ralph_agents::agent::by_name(agent).unwrap().parser();
+    let mut dialogue = ralph_agents::agent::by_name(agent).unwrap().dialogue();
     let mut out = Vec::new();
     for (from, chunk) in chunks {
-        parser.push(from, &chunk, &mut out);
+        dialogue.take(from, &chunk, &mut out);
     }
-    parser.finish(&mut out);
+    dialogue.finish(&mut out);
     out
 }
 
@@ -84,7 +85,7 @@ fn within_bounds(signals: &[AgentSignal]) {
         run.observe(signal);
         let (text, max) = match signal {
             AgentSignal::Text { text, .. } | AgentSignal::Result { text, .. } => (text, FINAL_TEXT_MAX),
-            AgentSignal::ToolResult { output, .. } => (output, 4200),
+            AgentSignal::ToolResult(ToolResult { output, .. }) => (output, 4200),
             AgentSignal::Error { message, .. } => (message, 4200),
             AgentSignal::Retry { reason, .. } => (reason, 4300),
             AgentSignal::Noise { line } => (line, 2200),

@@ -6,7 +6,8 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 use ralph_agents::agent::by_name;
 use ralph_agents::failure::failure;
-use ralph_agents::{AgentSignal, Exit, Outcome, RunSummary, Stream, verdict};
+use ralph_agents::{AgentSignal, Outcome, RunSummary, Stream, verdict};
+use ralph_core::event::Exit;
 
 #[test]
 fn mentions_are_not_failures() {
@@ -27,11 +28,11 @@ fn mentions_are_not_failures() {
             let stdout = stdout.replace("running 1 test", inside);
             let stderr = fs::read_to_string(folder.join("success.stderr.txt")).unwrap_or_default();
             let stderr = format!("{}{plain}\n", stderr.replace("running 1 test", &plain));
-            let mut parser = by_name(agent).unwrap().parser();
+            let mut dialogue = by_name(agent).unwrap().dialogue();
             let mut signals = Vec::new();
-            parser.push(Stream::Stdout, stdout.as_bytes(), &mut signals);
-            parser.push(Stream::Stderr, stderr.as_bytes(), &mut signals);
-            parser.finish(&mut signals);
+            dialogue.take(Stream::Stdout, stdout.as_bytes(), &mut signals);
+            dialogue.take(Stream::Stderr, stderr.as_bytes(), &mut signals);
+            dialogue.finish(&mut signals);
             let mut run = RunSummary::default();
             for signal in &signals {
                 run.observe(signal);
@@ -43,7 +44,7 @@ fn mentions_are_not_failures() {
             }
             let seen = serde_json::to_string(&signals).unwrap().matches(inside).count();
             assert!(seen >= 2, "{agent} does not show the text: {plain}");
-            assert_eq!(verdict(&run, Exit::Code(0), false), Outcome::Ok, "{agent}: {plain}");
+            assert_eq!(verdict(&run, &Exit::Code(0)), Outcome::Ok, "{agent}: {plain}");
             let now = "2026-11-16T12:00:00Z".parse().unwrap();
             assert_eq!(failure(&run, now, &TimeZone::UTC), None, "{agent}: {plain}");
             checked += 1;

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_agents::agent::by_name;
 use ralph_agents::failure::failure;
-use ralph_agents::{AgentSignal, Exit, Outcome, RunSummary, Stream, verdict};
+use ralph_agents::{AgentSignal, Outcome, RunSummary, Stream, verdict};
+use ralph_core::event::Exit;
 
 struct Recording {
     agent: String,
@@ -45,33 +46,31 @@ fn recordings() -> Vec<Recording> {
 
 impl Recording {
     fn signals(&self) -> Vec<AgentSignal> {
-        let mut parser = by_name(&self.agent).unwrap().parser();
+        let mut dialogue = by_name(&self.agent).unwrap().dialogue();
         let mut out = Vec::new();
-        parser.push(Stream::Stdout, &self.stdout, &mut out);
-        parser.push(Stream::Stderr, &self.stderr, &mut out);
-        parser.finish(&mut out);
+        dialogue.take(Stream::Stdout, &self.stdout, &mut out);
+        dialogue.take(Stream::Stderr, &self.stderr, &mut out);
+        dialogue.finish(&mut out);
         out
     }
 
     fn summary(&self) -> RunSummary {
         let mut run = RunSummary::default();
-        self.signals().iter().for_each(|signal| run.observe(signal));
+        self.signals().iter().for_each(|signal| drop(run.observe(signal)));
         run
     }
 
-    /// How it ended, and whether the recorder (in ralph's place) had to kill it. A signal that was the scenario itself
-    /// counts as somebody else's.
-    fn exit(&self) -> (Exit, bool) {
+    /// How it ended. One that did not end by itself was killed by the recorder, in ralph's place.
+    fn exit(&self) -> Exit {
         match self.exit.parse::<i32>() {
-            Ok(code) if code >= 0 => (Exit::Code(code), false),
-            Ok(signal) => (Exit::Signal(-signal), false),
-            Err(_) => (Exit::Signal(9), true),
+            Ok(code) if code >= 0 => Exit::Code(code),
+            Ok(signal) => Exit::Signal(-signal),
+            Err(_) => Exit::Signal(9),
         }
     }
 
     fn verdict(&self) -> Outcome {
-        let (exit, sent) = self.exit();
-        verdict(&self.summary(), exit, sent)
+        verdict(&self.summary(), &self.exit())
     }
 }
 
@@ -90,8 +89,8 @@ fn render(recording: &Recording) -> String {
         writeln!(text, "{}", serde_json::to_string(&signal).unwrap()).unwrap();
     }
     let run = recording.summary();
-    writeln!(text, "-- {noise} lines of noise, {} retries, open tools {:?}", run.retries, run.open_tools)
-        .unwrap();
+    let open: Vec<_> = run.open.iter().map(|call| &call.id).collect();
+    writeln!(text, "-- {noise} lines of noise, {} retries, open tools {open:?}", run.retries).unwrap();
     writeln!(text, "-- usage {}", serde_json::to_string(&run.totals.usage()).unwrap()).unwrap();
     writeln!(text, "-- cost {:?}", run.totals.cost_usd()).unwrap();
     writeln!(text, "-- exit {}", recording.exit).unwrap();
@@ -161,13 +160,10 @@ fn only_what_ended_well_is_ok() {
         let want = good.iter().any(|good| recording.scenario.starts_with(good));
         let got = recording.verdict() == Outcome::Ok;
         assert_eq!(got, want, "{} {}: {:?}", recording.agent, recording.scenario, recording.verdict());
-        // A signal of ralph's own makes a failure of everything.
-        let sent = verdict(&recording.summary(), Exit::Code(0), true);
-        assert!(matches!(sent, Outcome::Failed { .. }));
-        // And a bad exit code too.
-        let (code, killed) = (verdict(&recording.summary(), Exit::Code(1), false), Exit::Signal(15));
-        assert_ne!(code, Outcome::Ok);
-        assert_ne!(verdict(&recording.summary(), killed, false), Outcome::Ok);
+        // A bad exit code or a signal makes a failure of everything.
+        for bad in [Exit::Code(1), Exit::Signal(15)] {
+            assert_ne!(verdict(&recording.summary(), &bad), Outcome::Ok);
+        }
     }
 }
 
@@ -202,11 +198,11 @@ fn the_cut_of_the_chunks_makes_no_difference() {
     for recording in recordings() {
         let whole = recording.signals();
         for size in [1, 7, 1000, 4096] {
-            let mut parser = by_name(&recording.agent).unwrap().parser();
+            let mut dialogue = by_name(&recording.agent).unwrap().dialogue();
             let mut out = Vec::new();
-            recording.stdout.chunks(size).for_each(|chunk| parser.push(Stream::Stdout, chunk, &mut out));
-            recording.stderr.chunks(size).for_each(|chunk| parser.push(Stream::Stderr, chunk, &mut out));
-            parser.finish(&mut out);
+            recording.stdout.chunks(size).for_each(|chunk| dialogue.take(Stream::Stdout, chunk, &mut out));
+            recording.stderr.chunks(size).for_each(|chunk| dialogue.take(Stream::Stderr, chunk, &mut out));
+            dialogue.finish(&mut out);
             // Noise on stderr comes last either way, because stdout was pushed first and ends with a line end.
             assert_eq!(out, whole, "{} {} in chunks of {size}", recording.agent, recording.scenario);
         }

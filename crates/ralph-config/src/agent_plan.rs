@@ -55,12 +55,18 @@ impl AgentSpec {
 
     pub fn to_plan(&self, is_root: bool) -> Result<AgentPlan, String> {
         let def = self.known()?;
-        let output = self.reads_like()?.stream.format;
+        let agent::StreamFacts { format: output, answered, .. } = self.reads_like()?.stream;
         if def.name == COMMAND {
             if self.model.is_some() {
                 return Err("a plain command has no option for a model; write it into the command".to_owned());
             }
-            let prompt = self.prompt.clone().unwrap_or(PromptVia::Stdin);
+            let prompt = match (&self.prompt, answered) {
+                (Some(_), true) => {
+                    return Err(format!("an agent with `output: {output}` is talked to; leave `prompt` out"));
+                }
+                (None, true) => PromptVia::Dialogue,
+                (prompt, false) => prompt.clone().unwrap_or(PromptVia::Stdin),
+            };
             let (args, env) = (self.args.clone(), self.env.clone());
             let output = output.to_owned();
             return Ok(AgentPlan { args, env, prompt, output, ..AgentPlan::command(&self.program) });
@@ -92,6 +98,7 @@ impl AgentSpec {
                 PromptInput::Stdin => PromptVia::Stdin,
                 PromptInput::Arg => PromptVia::Arg { flag: None },
                 PromptInput::File => PromptVia::File { flag: None },
+                PromptInput::Dialogue => PromptVia::Dialogue,
             },
             env,
             output: output.to_owned(),

@@ -218,6 +218,8 @@ pub struct Price {
 #[serde(rename_all = "snake_case")]
 pub enum PromptVia {
     Stdin,
+    /// By the agent's dialogue: its standard input stays open, and it is answered there.
+    Dialogue,
     /// As the last argument, behind a flag where the agent wants one.
     Arg {
         flag: Option<String>,

@@ -217,7 +217,7 @@ impl RunState {
             }
             Event::ToolFinished(end) => {
                 self.ledger.finished(end);
-                let failed = u32::from(end.ok == Some(false));
+                let failed = u32::from(end.result.ok == Some(false));
                 self.notice(|running| running.failed_calls = running.failed_calls.saturating_add(failed));
             }
             Event::AgentExited(exited) => self.notice(|running| running.exited = Some(exited.clone())),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_core::event::{Event, GateFinished, LoopSuspected, Missing};
+use ralph_core::event::{Event, GateFinished, LoopSuspected, Missing, ToolCalled};
 use ralph_core::guard::{GUARDS, GuardDef, Reading};
 use ralph_core::ids::IterationNumber;
 use ralph_core::observe::{Folder, HatSeen, Observation, PhaseSeen};
@@ -115,7 +115,7 @@ impl Fold {
         let (news, at) = (rows.news(), record.at);
         match &record.event {
             Event::AgentText(said) => self.speech.says(&said.text, at, news),
-            Event::ToolCalled(call) => {
+            Event::ToolCalled(ToolCalled { call, .. }) => {
                 let what = call.command.as_deref().or(call.path.as_deref()).unwrap_or_default();
                 let text = format!("{} {}", call.name, what.lines().next().unwrap_or_default());
                 self.speech.does(ActivityKind::Tool, &text, at, news);

@@ -61,7 +61,7 @@ impl RowFolder {
             }
             Event::ToolCalled(_) => row.tools.called = row.tools.called.saturating_add(1),
             Event::ToolFinished(end) => {
-                row.tools.failed = row.tools.failed.saturating_add(u32::from(end.ok == Some(false)));
+                row.tools.failed = row.tools.failed.saturating_add(u32::from(end.result.ok == Some(false)));
             }
             Event::UsageUpdated(update) => {
                 row.usage = update.usage;

@@ -214,6 +214,7 @@ impl Script {
             name: name.to_owned(),
             passed: exit_code == 0,
             exit_code: Some(exit_code),
+            timed_out: false,
             error: None,
             duration: Duration::from_secs(2),
             tail: "the end of what it printed".to_owned(),

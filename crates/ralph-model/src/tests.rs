@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::event::{
     AgentExited, AgentText, DelayReason, Event, Exit, FilesChanged, IterationFinished, IterationStarted,
-    Outcome, TimerSlot, ToolCalled, ToolFinished,
+    Outcome, TimerSlot, ToolCall, ToolCalled, ToolFinished, ToolKind, ToolResult,
 };
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Report};
@@ -31,26 +31,13 @@ fn proved() -> Script {
     let mut script = Script::start(gated());
     script.says("I read the tests first. Then I fix them.\n");
     let (iteration, attempt) = script.current();
-    let call = |id: &str| ToolCalled {
-        iteration,
-        attempt,
-        id: id.to_owned(),
-        kind: "shell".to_owned(),
-        name: "bash".to_owned(),
-        command: Some("make test\nmore".to_owned()),
-        path: None,
-        checks: Vec::new(),
+    let call = |id: &str| {
+        let (id, name, command) = (id.to_owned(), "bash".to_owned(), Some("make test\nmore".to_owned()));
+        ToolCalled::new(iteration, attempt, ToolCall { id, kind: ToolKind::Shell, name, command, path: None })
     };
-    let end = |id: &str, code: i64| ToolFinished {
-        iteration,
-        attempt,
-        id: id.to_owned(),
-        ok: Some(code == 0),
-        command: None,
-        exit_code: Some(code),
-        output: String::new(),
-        checks: Vec::new(),
-        only_looks: false,
+    let end = |id: &str, code: i64| {
+        let (ok, exit_code, output) = (Some(code == 0), Some(code), String::new());
+        ToolFinished::new(iteration, attempt, ToolResult { id: id.to_owned(), ok, exit_code, output }, None)
     };
     script.input(Report::ToolCalled(call("a"))).input(Report::ToolFinished(end("a", 2)));
     script.input(Report::ToolCalled(call("b"))).input(Report::ToolFinished(end("b", 0)));

@@ -1,38 +1,21 @@
 //! Draws the sketch of an attempt while its output goes by: all that the detectors of stuck runs will ever see of it.
 
-use std::collections::VecDeque;
-
-use ralph_agents::signal::{AgentSignal, ToolKind, ToolStatus};
+use ralph_core::event::{ToolCall, ToolResult};
 use ralph_evidence::detector::{Ignore, Sketch, Sketcher, ToolUse};
 
 use crate::both_ends::BothEnds;
 use crate::process::Stream;
 
-/// Calls that are remembered until they end.
-const MAX_OPEN: usize = 64;
-/// Of what a tool was told.
-const MAX_TOLD: usize = 4000;
-
 pub(crate) struct Drawing {
     sketcher: Sketcher,
     /// What a plain agent prints beside its words. It comes behind them: in what order two streams arrive is chance.
     beside: BothEnds,
-    /// Calls whose end has not come yet.
-    open: VecDeque<Call>,
-}
-
-struct Call {
-    id: String,
-    kind: &'static str,
-    name: String,
-    command: Option<String>,
-    path: Option<String>,
 }
 
 impl Drawing {
     pub(crate) fn new(ignore: &[String]) -> Self {
         let sketcher = Sketcher::ignoring(Ignore::new(ignore));
-        Self { sketcher, beside: BothEnds::default(), open: VecDeque::new() }
+        Self { sketcher, beside: BothEnds::default() }
     }
 
     /// The same for an agent whose stream names its tools.
@@ -55,38 +38,16 @@ impl Drawing {
         self.sketcher.break_line();
     }
 
-    pub(crate) fn signal(&mut self, signal: &AgentSignal) {
-        match signal {
-            AgentSignal::Text { text, delta: false } => self.message(text),
-            AgentSignal::ToolCall { id, kind, name, command, path } => {
-                if self.open.len() == MAX_OPEN
-                    && let Some(oldest) = self.open.pop_front()
-                {
-                    self.ended(&oldest, None, None, "");
-                }
-                let told = |text: &Option<String>| text.as_deref().map(|text| cut(text).to_owned());
-                let (id, name, kind) = (id.clone(), name.clone(), kind_name(*kind));
-                self.open.push_back(Call { id, kind, name, command: told(command), path: told(path) });
-            }
-            AgentSignal::ToolResult { id, status, exit_code, output } => {
-                let Some(at) = self.open.iter().position(|call| call.id == *id) else { return };
-                let Some(call) = self.open.remove(at) else { return };
-                self.ended(&call, succeeded(*status), *exit_code, output);
-            }
-            _ => {}
-        }
-    }
-
-    fn ended(&mut self, call: &Call, ok: Option<bool>, exit_code: Option<i64>, output: &str) {
-        let Call { kind, name, command, path, .. } = call;
+    /// A call of a tool that is over. Without a result nobody knows how it ended.
+    pub(crate) fn tool(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
+        let ToolCall { kind, name, command, path, .. } = call;
         let (command, path) = (command.as_deref(), path.as_deref());
-        self.sketcher.tool(&ToolUse { kind, name, command, path, ok, exit_code, output });
+        let (ok, exit_code) = (result.and_then(|end| end.ok), result.and_then(|end| end.exit_code));
+        let output = result.map_or("", |end| &end.output);
+        self.sketcher.tool(&ToolUse { kind: kind.name(), name, command, path, ok, exit_code, output });
     }
 
     pub(crate) fn finish(mut self) -> Box<Sketch> {
-        for call in std::mem::take(&mut self.open) {
-            self.ended(&call, None, None, "");
-        }
         if self.beside.total > 0 {
             self.sketcher.break_line();
             self.sketcher.push(self.beside.text().as_bytes());
@@ -95,51 +56,25 @@ impl Drawing {
     }
 }
 
-pub(crate) fn succeeded(status: ToolStatus) -> Option<bool> {
-    match status {
-        ToolStatus::Ok => Some(true),
-        ToolStatus::Failed => Some(false),
-        ToolStatus::Unknown => None,
-    }
-}
-
-pub(crate) fn kind_name(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Shell => "shell",
-        ToolKind::Write => "write",
-        ToolKind::Edit => "edit",
-        ToolKind::Read => "read",
-        ToolKind::Search => "search",
-        ToolKind::Other => "other",
-    }
-}
-
-fn cut(text: &str) -> &str {
-    let end = (0..=MAX_TOLD.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    &text[..end]
-}
-
 #[cfg(test)]
 mod tests {
+    use ralph_core::event::ToolKind;
+
     use super::*;
 
-    fn call(id: &str, kind: ToolKind, command: &str) -> AgentSignal {
-        let (id, name) = (id.to_owned(), "Tool".to_owned());
-        AgentSignal::ToolCall { id, kind, name, command: Some(command.to_owned()), path: None }
-    }
-
-    fn result(id: &str, status: ToolStatus, output: &str) -> AgentSignal {
-        AgentSignal::ToolResult { id: id.to_owned(), status, exit_code: None, output: output.to_owned() }
+    fn call(kind: ToolKind, command: &str) -> ToolCall {
+        let (id, name) = ("1".to_owned(), "Tool".to_owned());
+        ToolCall { id, kind, name, command: Some(command.to_owned()), path: None }
     }
 
     #[test]
     fn tools_are_part_of_the_picture_and_one_without_an_end_too() {
         let mut drawing = Drawing::new(&[]).naming_tools();
-        drawing.signal(&AgentSignal::Text { text: "Running the tests.".to_owned(), delta: false });
-        drawing.signal(&AgentSignal::Text { text: "Runn".to_owned(), delta: true });
-        drawing.signal(&call("1", ToolKind::Shell, "make check"));
-        drawing.signal(&result("1", ToolStatus::Failed, "error: no rule for check"));
-        drawing.signal(&call("2", ToolKind::Edit, "Makefile"));
+        drawing.message("Running the tests.");
+        let (id, output) = ("1".to_owned(), "error: no rule for check".to_owned());
+        let failed = ToolResult { id, ok: Some(false), exit_code: None, output };
+        drawing.tool(&call(ToolKind::Shell, "make check"), Some(&failed));
+        drawing.tool(&call(ToolKind::Edit, "Makefile"), None);
         let sketch = drawing.finish();
         let calls = &sketch.calls;
         assert_eq!((calls.known, calls.count, calls.failed, calls.changing), (true, 2, 1, 1));

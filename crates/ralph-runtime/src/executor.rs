@@ -13,7 +13,7 @@ use ralph_evidence::Watch;
 use ralph_store::RunDir;
 
 use crate::attempt::prepare::memory;
-use crate::attempt::{Attempt, Unreported};
+use crate::attempt::{Attempt, MakeDialogue, Unreported};
 use crate::driver::Envelope;
 use crate::gate::Round;
 use crate::group::Group;
@@ -33,6 +33,12 @@ pub(crate) struct Executor {
     wake: Option<Wake>,
 }
 
+/// What listens to every attempt, beside the attempt itself.
+pub(crate) struct Listening {
+    pub(crate) watch: Watch,
+    pub(crate) dialogue: Option<MakeDialogue>,
+}
+
 /// What every attempt needs.
 pub(crate) struct Shared {
     pub(crate) plan: Plan,
@@ -49,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) tokens: Arc<Tokens>,
     /// Looks for circles.
     pub(crate) watch: Mutex<Watch>,
+    /// Talks to every agent, instead of the dialogue that its format has.
+    pub(crate) dialogue: Option<MakeDialogue>,
 }
 
 impl Shared {
@@ -83,15 +91,27 @@ impl Executor {
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
         tokens: Arc<Tokens>,
-        watch: Watch,
+        Listening { watch, dialogue }: Listening,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
         let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)));
         let (seen, watch) = (Mutex::default(), Mutex::new(watch));
-        let shared =
-            Shared { plan, run, supervisor, lock, inbox, snapshot, seen, gates, trees, tokens, watch };
+        let shared = Shared {
+            plan,
+            run,
+            supervisor,
+            lock,
+            inbox,
+            snapshot,
+            seen,
+            gates,
+            trees,
+            tokens,
+            watch,
+            dialogue,
+        };
         Ok(Self { shared: Arc::new(shared), timers, attempt: Arc::default(), wake: None })
     }
 

@@ -13,10 +13,10 @@ use ralph_core::plan::GatePlan;
 
 use crate::executor::{Shared, report};
 use crate::group::Busy;
-use crate::job::{Ended, Job};
+use crate::job::{Job, JobEnd};
 use crate::lock;
 use crate::output_tail::OutputTail;
-use crate::process::{Exit, Status};
+use crate::process::{Exit, Finished};
 use crate::spool::Spool;
 
 /// One round of gates. Its end is reported whatever becomes of its thread: a gate without a result has not passed.
@@ -88,19 +88,20 @@ impl Round {
             name,
             passed: false,
             exit_code: None,
+            timed_out: false,
             error: None,
             duration: Duration::ZERO,
             tail,
         };
         match ended {
-            Ended::NotStarted { message } => result.error = Some(format!("cannot be started: {message}")),
-            Ended::Cancelled => result.error = Some("ended by ralph".to_owned()),
-            Ended::Exited { exit, timed_out } => judge(&mut result, &exit, timed_out, gate.timeout),
+            JobEnd::NotStarted { message } => result.error = Some(format!("cannot be started: {message}")),
+            JobEnd::Cancelled => result.error = Some("ended by ralph".to_owned()),
+            JobEnd::Ran { finished, timed_out } => judge(&mut result, &finished, timed_out, gate.timeout),
         }
         report(inbox, Report::GateFinished(result));
     }
 
-    fn execute(&self, gate: &GatePlan) -> (Ended, String) {
+    fn execute(&self, gate: &GatePlan) -> (JobEnd, String) {
         let Shared { plan, run, gates, .. } = &*self.shared;
         let RunGates { iteration, round, .. } = self.work;
         let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
@@ -120,16 +121,16 @@ impl Round {
     }
 }
 
-fn judge(result: &mut GateFinished, exit: &Exit, timed_out: bool, timeout: Duration) {
-    result.duration = exit.duration;
-    match exit.status {
+fn judge(result: &mut GateFinished, finished: &Finished, timed_out: bool, timeout: Duration) {
+    (result.duration, result.timed_out) = (finished.duration, timed_out);
+    match &finished.exit {
         _ if timed_out => {
             result.error = Some(format!("out of time after {}", ralph_core::duration::format(timeout)));
         }
-        Status::Code(code) => (result.exit_code, result.passed) = (Some(code), code == 0),
-        Status::Signal(signal) => result.error = Some(format!("killed by signal {signal}")),
-        Status::SpawnFailed { .. } | Status::KeeperLost => {
-            result.error = Some("its keeper process was killed".to_owned());
+        Exit::Code(code) => (result.exit_code, result.passed) = (Some(*code), *code == 0),
+        Exit::Signal(signal) => result.error = Some(format!("killed by signal {signal}")),
+        Exit::Missing { message } | Exit::NotStarted { message } | Exit::Lost { message } => {
+            result.error = Some(message.clone());
         }
     }
 }

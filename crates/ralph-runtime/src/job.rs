@@ -11,7 +11,7 @@ use ralph_core::engine::GRACE;
 
 use crate::executor::Shared;
 use crate::group::Group;
-use crate::process::{Exit, Handle, Spec, Status, Stream, resolve_program};
+use crate::process::{Exit, Finished, Handle, Spec, Stream, resolve_program};
 
 /// A command to run. No shell is involved, and there is nothing on its standard input.
 pub(crate) struct Job<'a> {
@@ -24,14 +24,14 @@ pub(crate) struct Job<'a> {
 }
 
 /// How a command ended.
-pub(crate) enum Ended {
+pub(crate) enum JobEnd {
     NotStarted {
         message: String,
     },
     /// The group was told to end.
     Cancelled,
-    Exited {
-        exit: Exit,
+    Ran {
+        finished: Finished,
         timed_out: bool,
     },
 }
@@ -43,27 +43,29 @@ impl Job<'_> {
         shared: &Shared,
         group: &Group,
         sink: impl FnMut(Stream, &[u8]) + Send + 'static,
-    ) -> Ended {
+    ) -> JobEnd {
         if group.is_ending() {
-            return Ended::Cancelled;
+            return JobEnd::Cancelled;
         }
         let deadline = Instant::now().checked_add(self.timeout);
         let spec = match self.spec(shared) {
             Ok(spec) => spec,
-            Err(message) => return Ended::NotStarted { message },
+            Err(message) => return JobEnd::NotStarted { message },
         };
         let (done, exits) = mpsc::channel();
-        let handle = shared.supervisor.spawn(spec, Some(shared.lock.as_fd()), sink, move |exit| {
-            let _ = done.send(exit);
+        let handle = shared.supervisor.spawn(spec, Some(shared.lock.as_fd()), sink, move |finished| {
+            let _ = done.send(finished);
         });
         let id = group.hold(&handle);
-        let (exit, timed_out) = wait(&exits, deadline, &handle);
+        let (finished, timed_out) = wait(&exits, deadline, &handle);
         group.release(id);
-        match exit {
-            _ if group.is_ending() => Ended::Cancelled,
-            Some(Exit { status: Status::SpawnFailed { message, .. }, .. }) => Ended::NotStarted { message },
-            Some(exit) => Ended::Exited { exit, timed_out },
-            None => Ended::NotStarted { message: "its keeper process was lost".to_owned() },
+        match finished {
+            _ if group.is_ending() => JobEnd::Cancelled,
+            Some(Finished { exit: Exit::Missing { message } | Exit::NotStarted { message }, .. }) => {
+                JobEnd::NotStarted { message }
+            }
+            Some(finished) => JobEnd::Ran { finished, timed_out },
+            None => JobEnd::NotStarted { message: "its keeper process was lost".to_owned() },
         }
     }
 
@@ -80,12 +82,16 @@ impl Job<'_> {
     }
 }
 
-/// Until it has ended; it is told to when its time is over.
-fn wait(exits: &mpsc::Receiver<Exit>, deadline: Option<Instant>, handle: &Handle) -> (Option<Exit>, bool) {
+/// Until the command has ended. When its time is over it is told to end; the flag says so.
+fn wait(
+    exits: &mpsc::Receiver<Finished>,
+    deadline: Option<Instant>,
+    handle: &Handle,
+) -> (Option<Finished>, bool) {
     let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let Some(left) = left else { return (exits.recv().ok(), false) };
     match exits.recv_timeout(left) {
-        Ok(exit) => (Some(exit), false),
+        Ok(finished) => (Some(finished), false),
         Err(RecvTimeoutError::Disconnected) => (None, false),
         Err(RecvTimeoutError::Timeout) => {
             handle.terminate(GRACE);

@@ -23,6 +23,7 @@ mod token;
 mod wake;
 pub mod workspace;
 
+pub use attempt::MakeDialogue;
 pub use attempt::prepare::task;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

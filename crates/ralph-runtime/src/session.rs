@@ -17,9 +17,10 @@ use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
 use ralph_store::{Position, RunDir, Store, StoreError};
 
+use crate::attempt::MakeDialogue;
 use crate::control::{Server, Service};
 use crate::driver::{Driver, Envelope};
-use crate::executor::Executor;
+use crate::executor::{Executor, Listening};
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
 use crate::sketches::Sketches;
@@ -62,6 +63,7 @@ pub struct Session {
     start: Start,
     inbox: Sender<Envelope>,
     outbox: Receiver<Envelope>,
+    dialogue: Option<MakeDialogue>,
     pub cut: Option<Cut>,
 }
 
@@ -85,7 +87,16 @@ impl Session {
         let storage = FileStorage::create(&run.path)?;
         let journal = Journal::new(Box::new(storage), Position::default());
         let (inbox, outbox) = mpsc::channel();
-        Ok(Self { run, lock, journal, start: Start::New(Box::new(plan)), inbox, outbox, cut: None })
+        Ok(Self {
+            run,
+            lock,
+            journal,
+            start: Start::New(Box::new(plan)),
+            inbox,
+            outbox,
+            dialogue: None,
+            cut: None,
+        })
     }
 
     /// Opens an old run to go on with it. `state` is where it stands.
@@ -114,6 +125,7 @@ impl Session {
             start: Start::Old(Box::new(state), Box::new(memory)),
             inbox,
             outbox,
+            dialogue: None,
             cut,
         })
     }
@@ -121,6 +133,11 @@ impl Session {
     /// Puts something between the journal and its storage.
     pub fn through(self, wrap: impl FnOnce(Box<dyn Storage>) -> Box<dyn Storage>) -> Self {
         Self { journal: self.journal.through(wrap), ..self }
+    }
+
+    /// Talks to every agent by a dialogue that is in no list.
+    pub fn talking(self, dialogue: MakeDialogue) -> Self {
+        Self { dialogue: Some(dialogue), ..self }
     }
 
     /// The way for a person at this terminal to ask something of the run while it works.
@@ -160,7 +177,7 @@ impl Session {
         change: Option<Plan>,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, inbox, outbox, .. } = self;
+        let Session { run, lock, journal, start, inbox, outbox, dialogue, .. } = self;
         let sender = inbox.clone();
         let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let tokens = Arc::new(Tokens::default());
@@ -173,7 +190,8 @@ impl Session {
         let now = clock::now();
         let (engine, first, watch) = begin(&run, start, version, change, now);
         let plan = engine.state().plan.clone();
-        let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens, watch)?;
+        let listening = Listening { watch, dialogue };
+        let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens, listening)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
         match engine.state().stopped.clone() {
             Some(stopped) => Ok(stopped),

@@ -15,10 +15,10 @@ use ralph_core::time::Timestamp;
 
 use crate::executor::{Shared, report};
 use crate::group::Group;
-use crate::job::{Ended, Job};
+use crate::job::{Job, JobEnd};
 use crate::lock;
 use crate::platform::PathChanges;
-use crate::process::Status;
+use crate::process::Exit;
 
 /// What tells one state of a file from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,10 +170,10 @@ fn ask(shared: &Shared, group: &Group, plan: &CommandPlan, every: Duration, mut 
         }
         let job = Job { words: &plan.words, cwd: &plan.cwd, env: Vec::new(), timeout: plan.timeout };
         match job.run(shared, group, |_, _| {}) {
-            Ended::Exited { exit, timed_out: false } if exit.status == Status::Code(0) => return true,
-            Ended::Cancelled => return false,
+            JobEnd::Ran { finished, timed_out: false } if finished.exit == Exit::Code(0) => return true,
+            JobEnd::Cancelled => return false,
             // One that is not there may be there again the next time.
-            Ended::Exited { .. } | Ended::NotStarted { .. } => {}
+            JobEnd::Ran { .. } | JobEnd::NotStarted { .. } => {}
         }
     }
 }

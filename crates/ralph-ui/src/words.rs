@@ -300,18 +300,18 @@ fn said(text: &AgentText) -> String {
     format!("{}{cut}", foreign(&text.text))
 }
 
-fn tool_call(call: &ToolCalled) -> String {
+fn tool_call(ToolCalled { call, .. }: &ToolCalled) -> String {
     let what = call.command.as_deref().or(call.path.as_deref()).unwrap_or_default();
     format!("{}: {}", clean(&call.name), foreign(what)).trim_end_matches([':', ' ']).to_owned()
 }
 
 fn tool_result(result: &ToolFinished) -> String {
-    let how = match result.ok {
+    let how = match result.result.ok {
         Some(true) => "ok",
         Some(false) => "failed",
         None => "ended, how is not known",
     };
-    let code = result.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let code = result.result.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
     let command =
         result.command.as_deref().map(|command| format!(": {}", foreign(command))).unwrap_or_default();
     format!("{how}{code}{command}")

@@ -1,6 +1,6 @@
 //! aider, by its documented command line. Plain text; errors of the model API are lines of litellm.
 
-use super::any_command::TextParser;
+use super::any_command::TextDialogue;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
@@ -14,6 +14,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "aider-text",
         end_event: false,
+        answered: false,
         tokens: false,
         cost: true,
         tool_results: ToolResults::None,
@@ -31,7 +32,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::FileFlag("--message-file", &["-f", "--message", "--msg", "-m"]),
         ..CommandLine::PLAIN
     },
-    parser: || Box::new(TextParser::with(notice)),
+    dialogue: || Box::new(TextDialogue::with(notice)),
 };
 
 fn notice(line: &str, failed: &mut Option<String>, out: &mut Vec<AgentSignal>) -> bool {

@@ -3,7 +3,7 @@
 use super::claude::{CLAUDE, Claude};
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
-use crate::stream::LineParser;
+use crate::stream::LineDialogue;
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "amp",
@@ -12,6 +12,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "amp-stream-json",
         end_event: true,
+        answered: false,
         tokens: false,
         cost: false,
         tool_results: ToolResults::Unsure,
@@ -27,5 +28,5 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::Stdin,
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Claude::new(&CLAUDE)),
+    dialogue: || LineDialogue::boxed(Claude::new(&CLAUDE)),
 };

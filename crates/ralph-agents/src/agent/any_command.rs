@@ -2,10 +2,10 @@
 
 use super::command::{CommandLine, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
+use crate::dialogue::{Dialogue, Stream};
 use crate::signal::AgentSignal;
 use crate::stream::lines::{Line, Lines};
 use crate::stream::text::{self, Tail};
-use crate::stream::{Parser, Stream};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "command",
@@ -14,19 +14,20 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "text",
         end_event: false,
+        answered: false,
         tokens: false,
         cost: false,
         tool_results: ToolResults::None,
     },
     line: CommandLine { prompt: Prompt::Stdin, ..CommandLine::PLAIN },
-    parser: || Box::new(TextParser::default()),
+    dialogue: || Box::new(TextDialogue::default()),
 };
 
 /// Plain text: each line of stdout is a delta as it comes; the whole, as far as it is kept, is one message at the end.
 ///
 /// Lines of stdout that `notice` knows are handed to it and belong to no message.
 #[derive(Default)]
-pub(super) struct TextParser {
+pub(super) struct TextDialogue {
     stdout: Lines,
     stderr: Lines,
     said: Tail,
@@ -37,8 +38,8 @@ pub(super) struct TextParser {
 /// Looks at a line of stdout; true if the line is the program's own notice and not part of what the agent says.
 pub(super) type Notice = fn(&str, &mut Option<String>, &mut Vec<AgentSignal>) -> bool;
 
-impl Parser for TextParser {
-    fn push(&mut self, from: Stream, bytes: &[u8], out: &mut Vec<AgentSignal>) {
+impl Dialogue for TextDialogue {
+    fn take(&mut self, from: Stream, bytes: &[u8], out: &mut Vec<AgentSignal>) {
         match from {
             Stream::Stdout => {
                 let mut lines = std::mem::take(&mut self.stdout);
@@ -65,9 +66,9 @@ impl Parser for TextParser {
     }
 }
 
-impl TextParser {
-    pub(super) fn with(notice: Notice) -> TextParser {
-        TextParser { notice: Some(notice), ..TextParser::default() }
+impl TextDialogue {
+    pub(super) fn with(notice: Notice) -> TextDialogue {
+        TextDialogue { notice: Some(notice), ..TextDialogue::default() }
     }
 
     fn say(&mut self, line: Line<'_>, out: &mut Vec<AgentSignal>) {

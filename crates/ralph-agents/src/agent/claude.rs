@@ -1,20 +1,22 @@
 //! Claude Code. Its stream format is also that of amp and, with differences, of qwen.
 //!
-//! The structs borrow from the line and hold what is read; all else is stepped over without being decoded, tool outputs
-//! above all. Final word: `result.result`.
+//! Final word: `result.result`.
 
-use serde::Deserialize;
+mod line;
+
 use serde_json::value::RawValue;
 
 use ralph_core::usage::Usage;
 
+use self::line::*;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
-use crate::signal::{AgentSignal, LimitStatus, Scope, ToolKind, ToolStatus};
-use crate::stream::lax::{Flag as Bool, List, Num, Obj, Str, Values};
+use crate::signal::{AgentSignal, LimitStatus, Scope};
+use crate::stream::lax::{List, Obj, Str};
 use crate::stream::text;
-use crate::stream::{Decode, LineParser};
+use crate::stream::{Decode, LineDialogue};
+use crate::tool::{OpenCalls, ToolCall, ToolKind, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "claude",
@@ -23,6 +25,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "claude-stream-json",
         end_event: true,
+        answered: false,
         tokens: true,
         cost: true,
         tool_results: ToolResults::ExitCodes,
@@ -49,7 +52,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         env: &[("DISABLE_AUTOUPDATER", "1")],
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Claude::new(&CLAUDE)),
+    dialogue: || LineDialogue::boxed(Claude::new(&CLAUDE)),
 };
 
 /// In what formats of this family differ.
@@ -78,154 +81,20 @@ pub(super) struct Claude {
     error_seen: bool,
     /// The message whose use was counted last.
     message_id: String,
-    /// Shell calls that wait for their result. Bounded: an agent runs few tools at once.
-    shells: Vec<String>,
+    /// What a result means depends on the tool.
+    open: OpenCalls,
 }
-
-const SHELLS_MAX: usize = 64;
 
 impl Claude {
     pub(super) fn new(dialect: &'static Dialect) -> Self {
-        Claude { dialect, session: false, error_seen: false, message_id: String::new(), shells: Vec::new() }
+        Claude {
+            dialect,
+            session: false,
+            error_seen: false,
+            message_id: String::new(),
+            open: OpenCalls::default(),
+        }
     }
-}
-
-/// A line of the stream.
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Event<'a> {
-    r#type: Str<'a>,
-    subtype: Str<'a>,
-    session_id: Str<'a>,
-    /// Set on what a subagent says and does.
-    parent_tool_use_id: Str<'a>,
-    model: Str<'a>,
-    message: Obj<Message<'a>>,
-    event: Obj<Partial<'a>>,
-    /// A code on an assistant message and on a retry, an object on a result of qwen.
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-    errors: List<Str<'a>>,
-    is_api_error_message: Bool,
-    api_error_status: Num,
-    api_error_type: Str<'a>,
-    api_error: Str<'a>,
-    // result
-    is_error: Bool,
-    result: Str<'a>,
-    terminal_reason: Str<'a>,
-    usage: Obj<Tokens>,
-    #[serde(rename = "modelUsage")]
-    model_usage: Values<ModelTokens>,
-    total_cost_usd: Num,
-    // system/api_retry
-    attempt: Num,
-    max_retries: Num,
-    retry_delay_ms: Num,
-    error_status: Num,
-    /// system/retry of qwen
-    data: Obj<RetryData<'a>>,
-    rate_limit_info: Obj<LimitInfo<'a>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Message<'a> {
-    id: Str<'a>,
-    usage: Obj<Tokens>,
-    content: List<Obj<Block<'a>>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    r#type: Str<'a>,
-    text: Str<'a>,
-    id: Str<'a>,
-    name: Str<'a>,
-    input: Obj<Input<'a>>,
-    tool_use_id: Str<'a>,
-    is_error: Bool,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Input<'a> {
-    command: Str<'a>,
-    file_path: Str<'a>,
-    path: Str<'a>,
-    notebook_path: Str<'a>,
-    cmd: Str<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Partial<'a> {
-    r#type: Str<'a>,
-    delta: Obj<Delta<'a>>,
-    usage: Obj<Tokens>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Delta<'a> {
-    r#type: Str<'a>,
-    text: Str<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Tokens {
-    input_tokens: Num,
-    cache_creation_input_tokens: Num,
-    cache_read_input_tokens: Num,
-    output_tokens: Num,
-    output_tokens_details: Obj<OutputDetails>,
-}
-
-/// The share of one model. Also right where `usage` is not: it is all zero when a budget ran out.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-struct ModelTokens {
-    input_tokens: Num,
-    cache_creation_input_tokens: Num,
-    cache_read_input_tokens: Num,
-    output_tokens: Num,
-    thinking_tokens: Num,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct OutputDetails {
-    thinking_tokens: Num,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RetryData<'a> {
-    reason: Str<'a>,
-    attempt: Num,
-    #[serde(rename = "maxRetries")]
-    max_retries: Num,
-    #[serde(rename = "delayMs")]
-    delay_ms: Num,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct LimitInfo<'a> {
-    status: Str<'a>,
-    resets_at: Num,
-    rate_limit_type: Str<'a>,
-    utilization: Num,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct ErrorObject<'a> {
-    message: Str<'a>,
 }
 
 impl Decode for Claude {
@@ -316,18 +185,14 @@ impl Claude {
     }
 
     fn tool_call(&mut self, block: &Block<'_>) -> AgentSignal {
-        let kind = ToolKind::of(&block.name);
+        let kind = usual_kind(&block.name);
         let input = block.input.0.as_ref();
         let first = |fields: &[&Str<'_>]| fields.iter().find_map(|field| field.owned());
         let command = input.and_then(|input| first(&[&input.command, &input.cmd]));
         let path = input.and_then(|input| first(&[&input.file_path, &input.path, &input.notebook_path]));
-        if kind == ToolKind::Shell {
-            if self.shells.len() >= SHELLS_MAX {
-                self.shells.remove(0);
-            }
-            self.shells.push(block.id.to_string());
-        }
-        AgentSignal::ToolCall { id: block.id.to_string(), kind, name: block.name.to_string(), command, path }
+        let call = ToolCall { id: block.id.to_string(), kind, name: block.name.to_string(), command, path };
+        self.open.begin(&call);
+        AgentSignal::ToolCall(call)
     }
 
     fn tool_results(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
@@ -336,13 +201,10 @@ impl Claude {
             let id = block.tool_use_id.to_string();
             let failed = block.is_error.0 == Some(true);
             let output = block.content.map(tool_output).unwrap_or_default();
-            let shell = self.shells.iter().position(|shell| *shell == id);
-            let exit_code = shell.and_then(|at| {
-                self.shells.remove(at);
-                (self.dialect.exit_code)(&output).or((!failed).then_some(0))
-            });
-            let status = if failed { ToolStatus::Failed } else { ToolStatus::Ok };
-            out.push(AgentSignal::ToolResult { id, status, exit_code, output });
+            let shell = self.open.end(&id).filter(|call| call.kind == ToolKind::Shell);
+            let exit_code = shell.and_then(|_| (self.dialect.exit_code)(&output).or((!failed).then_some(0)));
+            let ok = Some(!failed);
+            out.push(AgentSignal::ToolResult(ToolResult { id, ok, exit_code, output }));
         }
     }
 

@@ -5,9 +5,10 @@ use ralph_core::usage::Usage;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
-use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{ToolCall, ToolKind, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "cline",
@@ -16,6 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "cline-json",
         end_event: true,
+        answered: false,
         tokens: true,
         cost: true,
         tool_results: ToolResults::ExitCodes,
@@ -28,7 +30,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::Last,
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Cline::default()),
+    dialogue: || LineDialogue::boxed(Cline::default()),
 };
 
 #[derive(Default)]
@@ -111,13 +113,13 @@ fn call(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
     let (name, input) = (event["toolName"].text(), &event["input"]);
     let commands: Vec<&str> = input["commands"].list().iter().filter_map(Json::str).collect();
     let command = if commands.is_empty() { input["command"].string() } else { Some(commands.join("\n")) };
-    out.push(AgentSignal::ToolCall {
+    out.push(AgentSignal::ToolCall(ToolCall {
         id: event["toolCallId"].text().to_string(),
-        kind: ToolKind::of(name),
+        kind: usual_kind(name),
         name: name.to_string(),
         command,
         path: input["path"].string(),
-    });
+    }));
 }
 
 /// The output is one record, or one for each command.
@@ -126,26 +128,26 @@ fn ended(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         Json::List(list) => list.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let shell = ToolKind::of(event["toolName"].text()) == ToolKind::Shell;
+    let shell = usual_kind(event["toolName"].text()) == ToolKind::Shell;
     let failed =
         records.iter().find(|record| record["success"].bool() == Some(false) || !record["error"].is_null());
     let all_ok = !records.is_empty() && records.iter().all(|record| record["success"].bool() == Some(true));
-    let (status, exit_code) = match failed {
-        Some(record) => (ToolStatus::Failed, exit_code(record["error"].text()).filter(|_| shell)),
-        None if all_ok => (ToolStatus::Ok, shell.then_some(0)),
-        None => (ToolStatus::Unknown, None),
+    let (ok, exit_code) = match failed {
+        Some(record) => (Some(false), exit_code(record["error"].text()).filter(|_| shell)),
+        None if all_ok => (Some(true), shell.then_some(0)),
+        None => (None, None),
     };
     let output = records.iter().map(|record| match record["result"].text() {
         "" => record["error"].text(),
         result => result,
     });
     let output = text::excerpt(&output.collect::<Vec<_>>().join("\n"));
-    out.push(AgentSignal::ToolResult {
+    out.push(AgentSignal::ToolResult(ToolResult {
         id: event["toolCallId"].text().to_string(),
-        status,
+        ok,
         exit_code,
         output,
-    });
+    }));
 }
 
 fn exit_code(error: &str) -> Option<i64> {

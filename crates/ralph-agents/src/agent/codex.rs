@@ -5,9 +5,10 @@ use ralph_core::usage::Usage;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
-use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{ToolCall, ToolKind, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "codex",
@@ -16,6 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "codex-json",
         end_event: true,
+        answered: false,
         tokens: true,
         cost: false,
         tool_results: ToolResults::ExitCodes,
@@ -32,7 +34,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::StdinArg("-"),
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Codex::default()),
+    dialogue: || LineDialogue::boxed(Codex::default()),
 };
 
 #[derive(Default)]
@@ -74,8 +76,13 @@ impl Decode for Codex {
             .rsplit_once("\"exit_code\":")
             .and_then(|(_, rest)| rest.split([',', '}']).next()?.trim().parse::<i64>().ok());
         let output = text::NOT_SHOWN.to_string();
-        let status = exit_code.map_or(ToolStatus::Unknown, of_code);
-        out.push(AgentSignal::ToolResult { id: text::start(id, 200).to_string(), status, exit_code, output });
+        let ok = exit_code.map(|code| code == 0);
+        out.push(AgentSignal::ToolResult(ToolResult {
+            id: text::start(id, 200).to_string(),
+            ok,
+            exit_code,
+            output,
+        }));
     }
 }
 
@@ -86,14 +93,14 @@ impl Codex {
             return;
         }
         let added = item["changes"].list().first().is_some_and(|change| change["kind"].text() == "add");
-        let kind = if name == "file_change" && added { ToolKind::Write } else { ToolKind::of(name) };
-        out.push(AgentSignal::ToolCall {
+        let kind = if name == "file_change" && added { ToolKind::Write } else { usual_kind(name) };
+        out.push(AgentSignal::ToolCall(ToolCall {
             id: item["id"].text().to_string(),
             kind,
             name: name.to_string(),
             command: item["command"].string(),
             path: item["changes"].list().first().and_then(|change| change["path"].string()),
-        });
+        }));
     }
 
     fn completed(&mut self, item: &Json<'_>, out: &mut Vec<AgentSignal>) {
@@ -107,19 +114,19 @@ impl Codex {
             "error" => out.push(error(false, item["message"].text())),
             name if is_tool(name) => {
                 let exit_code = item["exit_code"].i64();
-                let status = match (item["status"].text(), exit_code) {
-                    ("failed" | "declined", _) => ToolStatus::Failed,
-                    (_, Some(code)) => of_code(code),
-                    ("completed", None) => ToolStatus::Ok,
-                    _ => ToolStatus::Unknown,
+                let ok = match (item["status"].text(), exit_code) {
+                    ("failed" | "declined", _) => Some(false),
+                    (_, Some(code)) => Some(code == 0),
+                    ("completed", None) => Some(true),
+                    _ => None,
                 };
                 let output = text::excerpt(item["aggregated_output"].text());
-                out.push(AgentSignal::ToolResult {
+                out.push(AgentSignal::ToolResult(ToolResult {
                     id: item["id"].text().to_string(),
-                    status,
+                    ok,
                     exit_code,
                     output,
-                });
+                }));
             }
             _ => {}
         }
@@ -128,10 +135,6 @@ impl Codex {
 
 fn is_tool(name: &str) -> bool {
     matches!(name, "command_execution" | "file_change" | "mcp_tool_call" | "web_search")
-}
-
-fn of_code(code: i64) -> ToolStatus {
-    if code == 0 { ToolStatus::Ok } else { ToolStatus::Failed }
 }
 
 /// "Reconnecting... 2/4 (stream disconnected …)" is a retry; anything else comes again as `turn.failed`.

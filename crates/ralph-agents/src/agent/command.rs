@@ -46,6 +46,8 @@ pub enum PromptInput {
     Stdin,
     Arg,
     File,
+    /// By the agent's dialogue, see [`Dialogue::open`](crate::Dialogue::open).
+    Dialogue,
 }
 
 impl CommandSpec {
@@ -192,7 +194,10 @@ pub(super) fn complete(def: &AgentDef, turn: &Turn) -> Result<CommandSpec, Comma
             Model::None => return Err(CommandError::NoModel { agent: def.name }),
         }
     }
-    let (args, prompt) = args.with_prompt(line.prompt)?;
+    let (args, prompt) = match def.stream.answered {
+        true => (args.list.into_iter().map(Arg::Text).collect(), PromptInput::Dialogue),
+        false => args.with_prompt(line.prompt)?,
+    };
     Ok(CommandSpec { program, args, env, prompt, bypass })
 }
 

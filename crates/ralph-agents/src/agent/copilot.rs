@@ -4,9 +4,10 @@
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::class_of;
-use crate::signal::{AgentSignal, ToolKind, ToolStatus};
+use crate::signal::AgentSignal;
 use crate::stream::json::Json;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{ToolCall, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "copilot",
@@ -15,6 +16,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "copilot-json",
         end_event: true,
+        answered: false,
         tokens: false,
         cost: false,
         tool_results: ToolResults::ExitCodes,
@@ -27,7 +29,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::Stdin,
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Copilot::default()),
+    dialogue: || LineDialogue::boxed(Copilot::default()),
 };
 
 #[derive(Default)]
@@ -96,24 +98,24 @@ impl Copilot {
 
 fn call(data: &Json<'_>, out: &mut Vec<AgentSignal>) {
     let (name, input) = (data["toolName"].text(), &data["arguments"]);
-    out.push(AgentSignal::ToolCall {
+    out.push(AgentSignal::ToolCall(ToolCall {
         id: data["toolCallId"].text().to_string(),
-        kind: ToolKind::of(name),
+        kind: usual_kind(name),
         name: name.to_string(),
         command: input["command"].string(),
         path: input["path"].string(),
-    });
+    }));
 }
 
 fn ended(data: &Json<'_>, out: &mut Vec<AgentSignal>) {
     let exit_code = data["shellExecution"]["exitCode"].i64();
-    let status = match (data["success"].bool(), exit_code) {
-        (Some(false), _) => ToolStatus::Failed,
-        (_, Some(code)) if code != 0 => ToolStatus::Failed,
-        (Some(true), _) => ToolStatus::Ok,
-        _ => ToolStatus::Unknown,
+    let ok = match (data["success"].bool(), exit_code) {
+        (Some(false), _) => Some(false),
+        (_, Some(code)) if code != 0 => Some(false),
+        (Some(true), _) => Some(true),
+        _ => None,
     };
     let output = data["result"]["content"].str().or(data["error"]["message"].str()).unwrap_or("");
     let (id, output) = (data["toolCallId"].text().to_string(), text::excerpt(output));
-    out.push(AgentSignal::ToolResult { id, status, exit_code, output });
+    out.push(AgentSignal::ToolResult(ToolResult { id, ok, exit_code, output }));
 }

@@ -6,10 +6,11 @@ use ralph_core::usage::Usage;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
-use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
 use crate::stream::text::Tail;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{OpenCalls, ToolCall, ToolKind, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "gemini",
@@ -18,6 +19,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "gemini-stream-json",
         end_event: true,
+        answered: false,
         tokens: true,
         cost: false,
         tool_results: ToolResults::Unsure,
@@ -32,14 +34,14 @@ pub(super) const DEF: AgentDef = AgentDef {
         env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Gemini::default()),
+    dialogue: || LineDialogue::boxed(Gemini::default()),
 };
 
 #[derive(Default)]
 struct Gemini {
     said: Tail,
-    /// Shell calls that wait for their result.
-    shells: Vec<String>,
+    /// What a result means depends on the tool.
+    open: OpenCalls,
 }
 
 impl Decode for Gemini {
@@ -105,33 +107,30 @@ impl Gemini {
     fn tool_use(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         self.whole(out);
         let (id, name, input) = (event["tool_id"].text(), event["tool_name"].text(), &event["parameters"]);
-        let kind = ToolKind::of(name);
-        if kind == ToolKind::Shell && self.shells.len() < 64 {
-            self.shells.push(id.to_string());
-        }
-        out.push(AgentSignal::ToolCall {
+        let call = ToolCall {
             id: id.to_string(),
-            kind,
+            kind: usual_kind(name),
             name: name.to_string(),
             command: input["command"].string(),
             path: input["file_path"].string().or_else(|| input["path"].string()),
-        });
+        };
+        self.open.begin(&call);
+        out.push(AgentSignal::ToolCall(call));
     }
 
     fn tool_result(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         self.whole(out);
         let id = event["tool_id"].text();
-        let shell =
-            self.shells.iter().position(|shell| shell == id).map(|at| self.shells.remove(at)).is_some();
-        let status = match event["status"].text() {
-            "success" if shell => ToolStatus::Unknown,
-            "success" => ToolStatus::Ok,
-            "error" => ToolStatus::Failed,
-            _ => ToolStatus::Unknown,
+        let shell = self.open.end(id).is_some_and(|call| call.kind == ToolKind::Shell);
+        let ok = match event["status"].text() {
+            "success" if shell => None,
+            "success" => Some(true),
+            "error" => Some(false),
+            _ => None,
         };
         let output = event["error"]["message"].str().or(event["output"].str()).unwrap_or("");
         let output = text::excerpt(output);
-        out.push(AgentSignal::ToolResult { id: id.to_string(), status, exit_code: None, output });
+        out.push(AgentSignal::ToolResult(ToolResult { id: id.to_string(), ok, exit_code: None, output }));
     }
 
     fn result(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {

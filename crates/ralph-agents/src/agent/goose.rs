@@ -6,10 +6,11 @@ use ralph_core::usage::Usage;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
-use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
 use crate::stream::text::Tail;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{ToolCall, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "goose",
@@ -18,6 +19,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "goose-stream-json",
         end_event: true,
+        answered: false,
         tokens: true,
         cost: false,
         tool_results: ToolResults::ExitCodes,
@@ -36,7 +38,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::Stdin,
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Goose::default()),
+    dialogue: || LineDialogue::boxed(Goose::default()),
 };
 
 const ERROR_PREFIX: &str = "Ran into this error: ";
@@ -121,14 +123,14 @@ impl Goose {
         let call = &block["toolCall"]["value"];
         let (name, input) = (call["name"].text(), &call["arguments"]);
         // Tools of extensions are `extension__tool`.
-        let kind = ToolKind::of(name.rsplit("__").next().unwrap_or(name));
-        out.push(AgentSignal::ToolCall {
+        let kind = usual_kind(name.rsplit("__").next().unwrap_or(name));
+        out.push(AgentSignal::ToolCall(ToolCall {
             id: block["id"].text().to_string(),
             kind,
             name: name.to_string(),
             command: input["command"].string(),
             path: input["path"].string(),
-        });
+        }));
     }
 
     fn answer(&mut self, block: &Json<'_>, out: &mut Vec<AgentSignal>) {
@@ -143,9 +145,9 @@ impl Goose {
         let texts = value["content"].list().iter().map(|block| block["text"].text());
         let output = texts.collect::<Vec<_>>().join("\n");
         let output = if output.is_empty() { result["error"].text() } else { &output };
-        let status = if failed { ToolStatus::Failed } else { ToolStatus::Ok };
+        let ok = Some(!failed);
         let (id, output) = (block["id"].text().to_string(), text::excerpt(output));
-        out.push(AgentSignal::ToolResult { id, status, exit_code, output });
+        out.push(AgentSignal::ToolResult(ToolResult { id, ok, exit_code, output }));
     }
 
     fn complete(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {

@@ -4,9 +4,10 @@
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
-use crate::signal::{AgentSignal, ToolKind, ToolStatus};
+use crate::signal::AgentSignal;
 use crate::stream::json::Json;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{OpenCalls, ToolCall, ToolKind, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "kimi",
@@ -15,6 +16,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "kimi-stream-json",
         end_event: true,
+        answered: false,
         tokens: false,
         cost: false,
         tool_results: ToolResults::Unsure,
@@ -27,7 +29,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::Flag("-p", &["--prompt"]),
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Kimi::default()),
+    dialogue: || LineDialogue::boxed(Kimi::default()),
 };
 
 const ERROR_PREFIX: &str = "error: failed to run prompt: ";
@@ -38,8 +40,8 @@ struct Kimi {
     /// The last error line on stderr. A tool may print such a line too: it counts only if the end never comes.
     error: Option<String>,
     ended: bool,
-    /// Shell calls that wait for their result.
-    shells: Vec<String>,
+    /// What a result means depends on the tool.
+    open: OpenCalls,
 }
 
 impl Decode for Kimi {
@@ -89,40 +91,37 @@ impl Kimi {
         for call in calls {
             let (id, name) = (call["id"].text(), call["function"]["name"].text());
             let input = Json::parse(call["function"]["arguments"].text()).unwrap_or(Json::Null);
-            let kind = ToolKind::of(name);
-            if kind == ToolKind::Shell && self.shells.len() < 64 {
-                self.shells.push(id.to_string());
-            }
-            out.push(AgentSignal::ToolCall {
+            let call = ToolCall {
                 id: id.to_string(),
-                kind,
+                kind: usual_kind(name),
                 name: name.to_string(),
                 command: input["command"].string(),
                 path: input["path"].string(),
-            });
+            };
+            self.open.begin(&call);
+            out.push(AgentSignal::ToolCall(call));
         }
     }
 
     /// The stream has no error flag. Of a command, the last line tells; of other tools, nothing does.
     fn tool(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         let (id, output) = (event["tool_call_id"].text(), event["content"].text());
-        let shell =
-            self.shells.iter().position(|shell| shell == id).map(|at| self.shells.remove(at)).is_some();
+        let shell = self.open.end(id).is_some_and(|call| call.kind == ToolKind::Shell);
         let said = output.trim_end().rsplit('\n').next().unwrap_or("");
         let code = said
             .strip_prefix("Command failed with exit code: ")
             .and_then(|code| code.trim_end_matches('.').parse().ok());
-        let (status, exit_code) = match (shell, code) {
-            (true, Some(code)) => (ToolStatus::Failed, Some(code)),
+        let (ok, exit_code) = match (shell, code) {
+            (true, Some(code)) => (Some(false), Some(code)),
             // Killed or timed-out commands say so in other words, so success is a guess.
-            (true, None) | (false, _) => (ToolStatus::Unknown, None),
+            (true, None) | (false, _) => (None, None),
         };
-        out.push(AgentSignal::ToolResult {
+        out.push(AgentSignal::ToolResult(ToolResult {
             id: id.to_string(),
-            status,
+            ok,
             exit_code,
             output: text::excerpt(output),
-        });
+        }));
     }
 }
 

@@ -15,13 +15,15 @@ mod opencode;
 mod pi;
 mod qwen;
 #[cfg(test)]
+mod sample;
+#[cfg(test)]
 mod tests;
 
 pub use command::{Arg, CommandError, CommandSpec, PromptInput, Turn};
 
 use thiserror::Error;
 
-use crate::stream::Parser;
+use crate::dialogue::Dialogue;
 use command::CommandLine;
 
 /// Every agent, in the order they are shown.
@@ -49,7 +51,7 @@ pub struct AgentDef {
     pub summary: &'static str,
     pub stream: StreamFacts,
     line: CommandLine,
-    parser: fn() -> Box<dyn Parser>,
+    dialogue: fn() -> Box<dyn Dialogue>,
 }
 
 /// What an agent's output can tell.
@@ -59,6 +61,8 @@ pub struct StreamFacts {
     pub format: &'static str,
     /// The stream has an event that says how it ended. If it does not come, the run failed, whatever the exit code.
     pub end_event: bool,
+    /// The agent is talked to while it works: its standard input stays open for its dialogue, which brings the prompt too.
+    pub answered: bool,
     pub tokens: bool,
     pub cost: bool,
     pub tool_results: ToolResults,
@@ -85,8 +89,9 @@ impl AgentDef {
         command::model_in(self, args)
     }
 
-    pub fn parser(&self) -> Box<dyn Parser> {
-        (self.parser)()
+    /// A new dialogue, for one process.
+    pub fn dialogue(&self) -> Box<dyn Dialogue> {
+        (self.dialogue)()
     }
 }
 
@@ -110,7 +115,7 @@ pub fn by_name(name: &str) -> Result<&'static AgentDef, UnknownAgent> {
     find("agent", name, |def| def.name)
 }
 
-/// The agent whose output has this format: `output: claude-stream-json`. Its parser and its verdict rules apply.
+/// The agent whose output has this format: `output: claude-stream-json`. Its dialogue and its verdict rules apply.
 pub fn by_format(format: &str) -> Result<&'static AgentDef, UnknownAgent> {
     find("output format", format, |def| def.stream.format)
 }

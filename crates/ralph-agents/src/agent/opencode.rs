@@ -5,9 +5,10 @@ use ralph_core::usage::Usage;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::class_of;
-use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{ToolCall, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "opencode",
@@ -16,6 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "opencode-json",
         end_event: false,
+        answered: false,
         tokens: true,
         cost: true,
         tool_results: ToolResults::ExitCodes,
@@ -30,7 +32,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Opencode::default()),
+    dialogue: || LineDialogue::boxed(Opencode::default()),
 };
 
 #[derive(Default)]
@@ -127,25 +129,25 @@ fn retry_after(headers: &Json<'_>) -> Option<u64> {
 fn tool(part: &Json<'_>, out: &mut Vec<AgentSignal>) {
     let (state, name) = (&part["state"], part["tool"].text());
     let (id, input) = (part["callID"].text(), &state["input"]);
-    out.push(AgentSignal::ToolCall {
+    out.push(AgentSignal::ToolCall(ToolCall {
         id: id.to_string(),
-        kind: ToolKind::of(name),
+        kind: usual_kind(name),
         name: name.to_string(),
         command: input["command"].string(),
         path: input["filePath"].string().or_else(|| input["path"].string()),
-    });
+    }));
     let exit_code = state["metadata"]["exit"].i64();
-    let status = match (state["status"].text(), name, exit_code) {
-        ("error", ..) | (_, "invalid", _) => ToolStatus::Failed,
-        (_, _, Some(code)) if code != 0 => ToolStatus::Failed,
-        ("completed", ..) => ToolStatus::Ok,
-        _ => ToolStatus::Unknown,
+    let ok = match (state["status"].text(), name, exit_code) {
+        ("error", ..) | (_, "invalid", _) => Some(false),
+        (_, _, Some(code)) if code != 0 => Some(false),
+        ("completed", ..) => Some(true),
+        _ => None,
     };
     let output = state["output"].str().or(state["error"].str()).unwrap_or("");
-    out.push(AgentSignal::ToolResult {
+    out.push(AgentSignal::ToolResult(ToolResult {
         id: id.to_string(),
-        status,
+        ok,
         exit_code,
         output: text::excerpt(output),
-    });
+    }));
 }

@@ -5,9 +5,10 @@ use ralph_core::usage::Usage;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
-use crate::signal::{AgentSignal, Scope, ToolKind, ToolStatus};
+use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
-use crate::stream::{Decode, LineParser, text};
+use crate::stream::{Decode, LineDialogue, text};
+use crate::tool::{ToolCall, ToolKind, ToolResult, usual_kind};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "pi",
@@ -16,6 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "pi-json",
         end_event: true,
+        answered: false,
         tokens: true,
         cost: true,
         tool_results: ToolResults::ExitCodes,
@@ -29,7 +31,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         env: &[("PI_SKIP_VERSION_CHECK", "1")],
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Pi::default()),
+    dialogue: || LineDialogue::boxed(Pi::default()),
 };
 
 #[derive(Default)]
@@ -118,25 +120,25 @@ fn delta(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
 
 fn call(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
     let (name, input) = (event["toolName"].text(), &event["args"]);
-    out.push(AgentSignal::ToolCall {
+    out.push(AgentSignal::ToolCall(ToolCall {
         id: event["toolCallId"].text().to_string(),
-        kind: ToolKind::of(name),
+        kind: usual_kind(name),
         name: name.to_string(),
         command: input["command"].string(),
         path: input["path"].string().or_else(|| input["file_path"].string()),
-    });
+    }));
 }
 
 fn ended(event: &Json<'_>, out: &mut Vec<AgentSignal>) {
     let blocks = event["result"]["content"].list().iter().map(|block| block["text"].text());
     let output = blocks.collect::<Vec<_>>().join("\n");
     let failed = event["isError"].bool() == Some(true);
-    let shell = ToolKind::of(event["toolName"].text()) == ToolKind::Shell;
+    let shell = usual_kind(event["toolName"].text()) == ToolKind::Shell;
     let said = output.rsplit_once("Command exited with code ").and_then(|(_, code)| code.trim().parse().ok());
     let exit_code = if !shell { None } else { said.filter(|_| failed).or((!failed).then_some(0)) };
-    let status = if failed { ToolStatus::Failed } else { ToolStatus::Ok };
+    let ok = Some(!failed);
     let (id, output) = (event["toolCallId"].text().to_string(), text::excerpt(&output));
-    out.push(AgentSignal::ToolResult { id, status, exit_code, output });
+    out.push(AgentSignal::ToolResult(ToolResult { id, ok, exit_code, output }));
 }
 
 fn retry(event: &Json<'_>, out: &mut Vec<AgentSignal>) {

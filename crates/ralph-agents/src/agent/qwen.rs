@@ -6,7 +6,7 @@ use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::status_in;
 use crate::signal::AgentSignal;
-use crate::stream::{LineParser, text};
+use crate::stream::{LineDialogue, text};
 
 pub(super) const DEF: AgentDef = AgentDef {
     name: "qwen",
@@ -15,6 +15,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     stream: StreamFacts {
         format: "qwen-stream-json",
         end_event: true,
+        answered: false,
         tokens: true,
         cost: false,
         tool_results: ToolResults::ExitCodes,
@@ -29,7 +30,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         prompt: Prompt::Stdin,
         ..CommandLine::PLAIN
     },
-    parser: || LineParser::boxed(Claude::new(&QWEN)),
+    dialogue: || LineDialogue::boxed(Claude::new(&QWEN)),
 };
 
 const QWEN: Dialect =

@@ -1,8 +1,9 @@
 //! Names, command lines, and what the streams of unmeasured agents look like.
 
 use super::*;
+use crate::dialogue::Stream;
 use crate::signal::AgentSignal;
-use crate::stream::Stream;
+use crate::tool::ToolResult;
 
 fn turn(args: &[&str]) -> Turn {
     let args = args.iter().map(|arg| arg.to_string()).collect();
@@ -230,10 +231,10 @@ fn names_formats_and_file_names_are_unique() {
 }
 
 fn read(name: &str, stdout: &str) -> Vec<AgentSignal> {
-    let mut parser = by_name(name).unwrap().parser();
+    let mut dialogue = by_name(name).unwrap().dialogue();
     let mut out = Vec::new();
-    parser.push(Stream::Stdout, stdout.as_bytes(), &mut out);
-    parser.finish(&mut out);
+    dialogue.take(Stream::Stdout, stdout.as_bytes(), &mut out);
+    dialogue.finish(&mut out);
     out
 }
 
@@ -302,14 +303,14 @@ fn a_tool_result_too_long_to_keep_still_ends_its_tool() {
     let out = read("claude", &format!("{call}\n{long}\n"));
     let noise = format!("[a line of type \"user\" of {} bytes was skipped]", long.len());
     assert!(matches!(&out[1], AgentSignal::Noise { line } if *line == noise), "{:?}", out[1]);
-    assert!(matches!(&out[2], AgentSignal::ToolResult { id, .. } if id == "t1"));
+    assert!(matches!(&out[2], AgentSignal::ToolResult(ToolResult { id, .. }) if id == "t1"));
 
     let head =
         r#"{"type":"item.completed","item":{"id":"item_7","type":"command_execution","aggregated_output":""#;
     let tail = r#"","exit_code":3,"status":"failed"}}"#;
     let out = read("codex", &format!("{head}{}{tail}\n", "y".repeat(2_000_000)));
     assert!(
-        matches!(&out[1], AgentSignal::ToolResult { id, exit_code: Some(3), .. } if id == "item_7"),
+        matches!(&out[1], AgentSignal::ToolResult(ToolResult { id, exit_code: Some(3), .. }) if id == "item_7"),
         "{out:?}"
     );
 
@@ -333,19 +334,20 @@ fn a_tool_result_too_long_to_keep_still_ends_its_tool() {
         ),
     ] {
         let out = read(agent, &format!("{head}{}{tail}\n", "y".repeat(2_000_000)));
-        let ended =
-            out.iter().any(|signal| matches!(signal, AgentSignal::ToolResult { id, .. } if id == "t1"));
+        let ended = out
+            .iter()
+            .any(|signal| matches!(signal, AgentSignal::ToolResult(ToolResult { id, .. }) if id == "t1"));
         assert!(ended, "{agent}: {out:?}");
     }
 }
 
 #[test]
 fn thinking_of_gemini_counts_as_output() {
-    let mut parser = by_name("gemini").unwrap().parser();
+    let mut dialogue = by_name("gemini").unwrap().dialogue();
     let mut out = Vec::new();
     let line = br#"{"type":"result","status":"success","stats":{"total_tokens":4040,"input_tokens":4000,"output_tokens":30,"cached":3000,"input":1000}}
 "#;
-    parser.push(Stream::Stdout, line, &mut out);
+    dialogue.take(Stream::Stdout, line, &mut out);
     let usage = out.iter().find_map(|signal| match signal {
         AgentSignal::Usage { usage, .. } => {
             Some((usage.input, usage.cache_read, usage.output, usage.reasoning))

@@ -1,4 +1,4 @@
-//! The machinery all parsers share: lines, JSON, bounded texts, and the driver that puts them together.
+//! The machinery that dialogues by lines share: lines, JSON, bounded texts, and what puts them together.
 
 pub(crate) mod json;
 pub(crate) mod lax;
@@ -9,25 +9,9 @@ pub use text::{FINAL_TEXT_MAX, excerpt};
 
 use lines::{Line, Lines};
 
-use crate::signal::{AgentSignal, ToolStatus};
-
-/// Where bytes come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    Stdout,
-    Stderr,
-}
-
-/// Turns an agent's output into signals.
-///
-/// Takes bytes as they come: the signals do not depend on where the chunks are cut. Memory stays flat whatever comes.
-/// Never panics.
-pub trait Parser: Send {
-    fn push(&mut self, from: Stream, bytes: &[u8], out: &mut Vec<AgentSignal>);
-
-    /// Both streams are at their end.
-    fn finish(&mut self, out: &mut Vec<AgentSignal>);
-}
+use crate::dialogue::{Dialogue, Stream};
+use crate::signal::AgentSignal;
+use crate::tool::ToolResult;
 
 /// What one format does with its lines. The lines are UTF-8, without line ends, and not blank.
 pub(crate) trait Decode: Send {
@@ -52,7 +36,7 @@ pub(crate) trait Decode: Send {
         let id = [head, tail].iter().find_map(|part| part.split_once(key)?.1.split_once('"'));
         if let Some((id, _)) = id.filter(|(id, _)| id.len() < 200) {
             let (id, output) = (id.to_string(), text::NOT_SHOWN.to_string());
-            out.push(AgentSignal::ToolResult { id, status: ToolStatus::Unknown, exit_code: None, output });
+            out.push(AgentSignal::ToolResult(ToolResult { id, ok: None, exit_code: None, output }));
         }
     }
 
@@ -60,27 +44,27 @@ pub(crate) trait Decode: Send {
 }
 
 /// Drives a [`Decode`] with lines.
-pub(crate) struct LineParser<D> {
+pub(crate) struct LineDialogue<D> {
     stdout: Lines,
     stderr: Lines,
     decode: D,
 }
 
-impl<D: Decode> LineParser<D> {
+impl<D: Decode> LineDialogue<D> {
     pub(crate) fn new(decode: D) -> Self {
-        LineParser { stdout: Lines::default(), stderr: Lines::default(), decode }
+        LineDialogue { stdout: Lines::default(), stderr: Lines::default(), decode }
     }
 
-    pub(crate) fn boxed(decode: D) -> Box<dyn Parser>
+    pub(crate) fn boxed(decode: D) -> Box<dyn Dialogue>
     where
         D: 'static,
     {
-        Box::new(LineParser::new(decode))
+        Box::new(LineDialogue::new(decode))
     }
 }
 
-impl<D: Decode> Parser for LineParser<D> {
-    fn push(&mut self, from: Stream, bytes: &[u8], out: &mut Vec<AgentSignal>) {
+impl<D: Decode> Dialogue for LineDialogue<D> {
+    fn take(&mut self, from: Stream, bytes: &[u8], out: &mut Vec<AgentSignal>) {
         let decode = &mut self.decode;
         match from {
             Stream::Stdout => self.stdout.push(bytes, |line| take(decode, from, line, out)),

@@ -1,14 +1,10 @@
 //! What the checks that an agent ran came to: the last result of each, folded from the calls of its tools.
 
-use std::collections::VecDeque;
-
 use super::{CheckResult, CheckRun, Kind};
 use crate::event::{ToolCalled, ToolFinished};
 
 /// Distinct commands that are remembered. The oldest that did not fail goes first.
 const MAX_ENTRIES: usize = 64;
-/// Calls that may be open at once.
-const MAX_OPEN: usize = 64;
 /// A longer command is cut where it is told.
 const MAX_TOLD: usize = 200;
 
@@ -42,19 +38,10 @@ struct Entry {
     current: bool,
 }
 
-/// A call that has not ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct OpenCall {
-    id: String,
-    /// What is told of it if it fails.
-    told: String,
-}
-
 /// The last result of each distinct check. Bounded whatever the agent runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: Vec<Entry>,
-    open: VecDeque<OpenCall>,
     calls: u64,
     /// The call that passed last, by kind.
     passed_at: [u64; Kind::ALL.len()],
@@ -67,26 +54,18 @@ impl Ledger {
     pub fn next_iteration(&mut self) {
         self.entries.retain(|entry| entry.check.result == CheckResult::Failed);
         self.entries.iter_mut().for_each(|entry| entry.current = false);
-        self.open.clear();
         self.failed_call = None;
     }
 
     pub fn called(&mut self, call: &ToolCalled) {
-        if self.open.len() == MAX_OPEN {
-            self.open.pop_front();
-        }
         // Until a check has ended nobody knows its result: a claim may come before that.
         self.note(&call.checks);
-        let told = shortened(call.command.as_deref().unwrap_or(&call.kind));
-        self.open.push_back(OpenCall { id: call.id.clone(), told });
     }
 
     pub fn finished(&mut self, end: &ToolFinished) {
-        let at = self.open.iter().position(|open| open.id == end.id);
-        let open = at.and_then(|at| self.open.remove(at));
         if end.has_failed() == Some(true) && !end.only_looks {
-            let told = end.command.as_deref().map(shortened).or(open.map(|open| open.told));
-            self.failed_call = Some(told.unwrap_or_else(|| "a tool".to_owned()));
+            let kind = end.kind.map_or("a tool", |kind| kind.name());
+            self.failed_call = Some(shortened(end.command.as_deref().unwrap_or(kind)));
         }
         self.note(&end.checks);
     }

@@ -47,7 +47,7 @@ impl Turn<'_> {
                 name: result.name.clone(),
                 command: known.map(|gate| gate.run.join(" ")).unwrap_or_default(),
                 exit_code: result.exit_code,
-                timed_out: result.error.as_ref().is_some_and(|error| error.starts_with("out of time")),
+                timed_out: result.timed_out,
                 required: known.is_none_or(|gate| gate.required),
                 tail: result.tail.clone(),
             }

@@ -5,10 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::StuckEvidence;
-use crate::check::CheckRun;
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
-use crate::marker::{AgentState, Published};
+use crate::marker::{AgentState, Found, Published, Said};
 use crate::stop::StopKey;
 use crate::time::millis;
 use crate::usage::Usage;
@@ -28,55 +27,6 @@ pub struct AgentText {
     pub text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-}
-
-/// The agent uses a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolCalled {
-    pub iteration: IterationNumber,
-    pub attempt: u32,
-    pub id: String,
-    /// `shell`, `write`, `edit`, `read`, `search` or `other`.
-    pub kind: String,
-    pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// The tests, linters and type checkers that the command runs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<CheckRun>,
-}
-
-/// A tool has ended. `ok` is absent where the agent does not say, or says "success" whatever happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolFinished {
-    pub iteration: IterationNumber,
-    pub attempt: u32,
-    pub id: String,
-    pub ok: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    pub exit_code: Option<i64>,
-    /// The beginning and the end of what it printed.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub output: String,
-    /// What the tests, linters and type checkers that the command ran came to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<CheckRun>,
-    /// The call does nothing but look around: a search that finds nothing is an answer, not an error.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub only_looks: bool,
-}
-
-impl ToolFinished {
-    /// Nothing where the agent does not say.
-    pub fn has_failed(&self) -> Option<bool> {
-        match (self.exit_code, self.ok) {
-            (Some(code), ok) => Some(code != 0 || ok == Some(false)),
-            (None, ok) => ok.map(|ok| !ok),
-        }
-    }
 }
 
 /// The agent's own tries against a service that does not answer.
@@ -198,6 +148,13 @@ impl AgentExited {
             stderr: None,
         }
     }
+
+    /// What the agent said to ralph.
+    pub fn record_signals(&mut self, found: Found, said: Said) {
+        (self.claims_complete, self.blocked) = (found.complete, found.blocked);
+        (self.state, self.delay) = (said.state, said.delay);
+        (self.published, self.unpublished) = (said.published, said.unpublished);
+    }
 }
 
 fn is_zero(n: &u32) -> bool {
@@ -229,7 +186,7 @@ pub enum Exit {
     NotStarted {
         message: String,
     },
-    /// The guard was killed, so how the agent ended is not known; it has been ended.
+    /// The keeper was killed, so how the agent ended is not known; it has been ended.
     Lost {
         message: String,
     },

@@ -31,6 +31,9 @@ pub struct GateFinished {
     pub name: String,
     pub passed: bool,
     pub exit_code: Option<i32>,
+    /// Its time was over before it had ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
     /// Why it did not pass, where the exit code does not say: not started, out of time, killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -359,6 +359,7 @@ impl Runner {
                 name,
                 passed,
                 exit_code: Some(i32::from(!passed)),
+                timed_out: false,
                 error: None,
                 duration: second,
                 tail: format!("{} says so", gate.name),

@@ -1,66 +1,46 @@
 //! From the calls of an agent's tools to facts: which checks a call runs, and what each of them came to.
 
-use std::collections::VecDeque;
-
 use ralph_core::check::{CheckResult, CheckRun, ExtraPattern};
-use ralph_core::event::{ToolCalled, ToolFinished};
+use ralph_core::event::{ToolCall, ToolCalled, ToolFinished, ToolKind};
 
 use super::{BROAD, Recognised, explore, output, recognise};
-
-/// Calls that may be open at once.
-const MAX_OPEN: usize = 64;
 
 /// Reads the calls of one attempt.
 #[derive(Debug, Clone)]
 pub struct CheckReader {
     workspace: String,
     extra: Vec<ExtraPattern>,
-    pub(super) open: VecDeque<OpenCall>,
-}
-
-/// A call that has not ended.
-#[derive(Debug, Clone)]
-pub(super) struct OpenCall {
-    id: String,
-    kind: String,
-    command: Option<String>,
 }
 
 impl CheckReader {
     pub fn new(workspace: &str, extra: &[ExtraPattern]) -> Self {
         let workspace = workspace.trim_end_matches('/').to_owned();
-        Self { workspace, extra: extra.to_vec(), open: VecDeque::new() }
+        Self { workspace, extra: extra.to_vec() }
     }
 
     /// Adds the checks that this call runs. What they come to is not known yet.
-    pub fn called(&mut self, call: &mut ToolCalled) {
-        if self.open.len() == MAX_OPEN {
-            self.open.pop_front();
-        }
-        if let Some(command) = call.command.as_deref().filter(|_| runs(&call.kind)) {
+    pub fn called(&self, call: &mut ToolCalled) {
+        let ToolCall { kind, command, .. } = &call.call;
+        if let Some(command) = command.as_deref().filter(|_| runs(*kind)) {
             call.checks = self.checks(command, |_| CheckResult::Unknown);
         }
-        let (id, kind, command) = (call.id.clone(), call.kind.clone(), call.command.clone());
-        self.open.push_back(OpenCall { id, kind, command });
     }
 
     /// Adds what the checks of this call came to, and whether it does nothing but look around.
-    pub fn finished(&mut self, end: &mut ToolFinished) {
-        let at = self.open.iter().position(|open| open.id == end.id);
-        let open = at.and_then(|at| self.open.remove(at));
-        let command = end.command.as_deref().or(open.as_ref().and_then(|open| open.command.as_deref()));
-        let kind = open.as_ref().map_or("shell", |open| open.kind.as_str());
-        end.only_looks = matches!(kind, "read" | "search") || command.is_some_and(explore::is_exploration);
+    pub fn finished(&self, end: &mut ToolFinished) {
+        let (kind, command) = (end.kind.unwrap_or(ToolKind::Shell), end.command.as_deref());
+        end.only_looks =
+            matches!(kind, ToolKind::Read | ToolKind::Search) || command.is_some_and(explore::is_exploration);
         let Some(command) = command.filter(|_| runs(kind)) else { return };
-        let background = output::says_background(&end.output);
+        let background = output::says_background(&end.result.output);
         // The program is not there, or may not be run: nothing was checked.
-        let missing = matches!(end.exit_code, Some(126 | 127));
+        let missing = matches!(end.result.exit_code, Some(126 | 127));
         let failed = end.has_failed();
         let checks = self.checks(command, |check| match failed {
             _ if background || missing => CheckResult::Unknown,
             Some(false) if check.sure => CheckResult::Passed,
             Some(true) if check.sure => CheckResult::Failed,
-            _ if output::says_failed(&end.output) => CheckResult::Failed,
+            _ if output::says_failed(&end.result.output) => CheckResult::Failed,
             _ => CheckResult::Unknown,
         });
         end.checks = checks;
@@ -89,6 +69,6 @@ impl CheckReader {
     }
 }
 
-fn runs(kind: &str) -> bool {
-    matches!(kind, "shell" | "other")
+fn runs(kind: ToolKind) -> bool {
+    matches!(kind, ToolKind::Shell | ToolKind::Other)
 }

@@ -2,56 +2,40 @@
 
 use ralph_core::event::{AgentExited, Exit, FilesChanged};
 use ralph_core::input::Report;
-use ralph_core::marker::Said;
 
 use super::Attempt;
-use super::listen::Output;
+use super::listen::Listener;
 use crate::executor::report;
-use crate::process::{self, SpawnErrorKind, Status};
+use crate::process::Finished;
 use crate::workspace::scan;
 use crate::{lock, sketches};
 
 impl Attempt {
-    pub(super) fn exited(&self, exit: process::Exit, output: Option<Output>) {
-        let heading = output
-            .map(|output| output.finish(&exit.status, crate::clock::now(), &mut |what| self.heard(what)));
-        let heading = heading.unwrap_or_default();
-        let mut report = self.blank(match exit.status {
-            Status::Code(code) => Exit::Code(code),
-            Status::Signal(signal) => Exit::Signal(signal),
-            Status::SpawnFailed { kind: SpawnErrorKind::NotFound | SpawnErrorKind::Permission, message } => {
-                Exit::Missing { message: format!("cannot start the agent: {message}") }
-            }
-            Status::SpawnFailed { message, .. } => {
-                Exit::NotStarted { message: format!("cannot start the agent: {message}") }
-            }
-            Status::KeeperLost => Exit::Lost { message: "the agent's keeper process was killed".to_owned() },
+    pub(super) fn exited(&self, finished: Finished, listener: Option<Listener>) {
+        let mut exited = self.blank(match finished.exit {
+            Exit::Missing { message } => Exit::Missing { message: cannot_start(&message) },
+            Exit::NotStarted { message } => Exit::NotStarted { message: cannot_start(&message) },
+            Exit::Lost { .. } => Exit::Lost { message: "the agent's keeper process was killed".to_owned() },
+            ended => ended,
         });
-        if exit.leftovers_alive {
+        exited.duration += finished.duration;
+        exited.leftovers = finished.killed_leftovers;
+        let now = crate::clock::now();
+        let sketch =
+            listener.and_then(|listener| listener.finish(&mut exited, now, &mut |heard| self.report(heard)));
+        if finished.leftovers_alive {
             let message = "processes of the agent cannot be ended; see `ps`".to_owned();
-            report.exit = Exit::NotStarted { message };
+            exited.exit = Exit::NotStarted { message };
         }
-        report.duration += exit.duration;
-        report.claims_complete = heading.found.complete;
-        report.blocked = heading.found.blocked;
-        let Said { state, delay, published, unpublished } = heading.said;
-        (report.state, report.delay) = (state, delay);
-        (report.published, report.unpublished) = (published, unpublished);
-        report.output_bytes = heading.bytes;
-        report.tail = heading.tail;
-        (report.usage, report.cost_usd) = (heading.usage, heading.cost_usd);
-        (report.error, report.failure) = (heading.error, heading.failure);
-        report.stderr = heading.stderr;
-        report.leftovers = exit.killed_leftovers;
-        report.files = self.look_after();
-        report.tree = self.tree_after();
+        exited.files = self.look_after();
+        exited.tree = self.tree_after();
         lock(&self.shared.seen).agent_ended(&self.shared.plan);
-        if let Some(sketch) = &heading.sketch {
+        if let Some(sketch) = &sketch {
             // Without it only the memory of the detectors after a resume is poorer.
-            let _ = sketches::keep(&self.shared.run.path, &report, sketch);
+            let _ = sketches::keep(&self.shared.run.path, &exited, sketch);
         }
-        report.evidence = lock(&self.shared.watch).look(&report, heading.sketch).map(Box::new);
-        self.send(report);
+        exited.evidence = lock(&self.shared.watch).look(&exited, sketch).map(Box::new);
+        self.send(exited);
     }
 
     fn look_after(&self) -> Option<FilesChanged> {
@@ -87,4 +71,8 @@ impl Attempt {
         drop(lock(&self.busy).take());
         report(&self.shared.inbox, Report::AgentExited(Box::new(exited)));
     }
+}
+
+pub(super) fn cannot_start(why: &str) -> String {
+    format!("cannot start the agent: {why}")
 }

@@ -15,19 +15,17 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ralph_core::effect::SpawnAgent;
-use ralph_core::event::{
-    AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, ToolCalled, ToolFinished, UsageUpdated,
-};
+use ralph_core::event::{AgentSilent, AgentSpawned, Exit};
 use ralph_core::input::Report;
-use ralph_evidence::check::CheckReader;
 
+use self::listen::Listener;
+pub use self::listen::MakeDialogue;
 use self::listen::silence::Silence;
-use self::listen::{Heard, Output};
 use self::prepare::NotPrepared;
 use crate::executor::{Shared, report};
 use crate::group::{Busy, Group};
 use crate::lock;
-use crate::process::Spec;
+use crate::process::{Input, Spec};
 
 const SIGTERM: i32 = 15;
 
@@ -66,104 +64,71 @@ pub(crate) struct Attempt {
     before: OnceLock<Duration>,
     /// What lets its agent publish.
     token: OnceLock<String>,
-    /// Recognises the checks that its tools run.
-    checks: Mutex<CheckReader>,
 }
 
 impl Attempt {
     pub(crate) fn new(shared: &Arc<Shared>, group: &Arc<Group>, spawn: SpawnAgent) -> Self {
         let busy = Mutex::new(Some(group.begin()));
         let (shared, group) = (Arc::clone(shared), Arc::clone(group));
-        let workspace = shared.plan.workspace.to_string_lossy();
-        let checks = Mutex::new(CheckReader::new(&workspace, &shared.plan.proof.checks));
-        drop(workspace);
-        Self { shared, group, busy, spawn, before: OnceLock::new(), token: OnceLock::new(), checks }
+        Self { shared, group, busy, spawn, before: OnceLock::new(), token: OnceLock::new() }
     }
 
     fn run(self) {
         match self.prepare() {
-            Ok((spec, output)) => self.start(spec, output),
+            Ok((spec, listener)) => self.start(spec, listener),
             Err(NotPrepared::Missing(message)) => self.ended(Exit::Missing { message }),
             Err(NotPrepared::Other(message)) => self.not_started(message),
             Err(NotPrepared::Killed) => self.ended(Exit::Signal(SIGTERM)),
         }
     }
 
-    fn start(self, spec: Spec, output: Output) {
+    fn start(self, spec: Spec, listener: Listener) {
         let attempt = Arc::new(self);
         let silence = Silence::watch(attempt.spawn.silence_timeout);
-        let output = Arc::new(Mutex::new(Some(output)));
-        let handle = {
-            let (told, sink, heard) = (Arc::clone(&attempt), Arc::clone(&output), silence.clone());
-            let on_output = move |stream, bytes: &[u8]| {
-                if let Some(output) = &mut *lock(&sink) {
-                    output.take(stream, bytes, &mut |what| told.heard(what));
-                    let (tool_runs, ended) = output.activity();
-                    heard.heard(tool_runs, ended);
+        let listener = Arc::new(Mutex::new(Some(listener)));
+        let on_start = {
+            let (attempt, listener) = (Arc::clone(&attempt), Arc::clone(&listener));
+            move |pid, input: &mut Input| {
+                attempt.spawned(pid);
+                if let Some(listener) = &mut *lock(&listener) {
+                    listener.started(input);
                 }
-            };
-            let (spawned, done) = (Arc::clone(&attempt), Arc::clone(&attempt));
-            let heard = silence.clone();
-            attempt.shared.supervisor.spawn_announced(
-                spec,
-                Some(attempt.shared.lock.as_fd()),
-                move |pid| spawned.spawned(pid),
-                on_output,
-                move |exit| {
-                    heard.over();
-                    done.exited(exit, lock(&output).take());
-                },
-            )
+            }
         };
+        let on_output = {
+            let (attempt, listener) = (Arc::clone(&attempt), Arc::clone(&listener));
+            let silence = silence.clone();
+            move |stream, bytes: &[u8], input: &mut Input| {
+                if let Some(listener) = &mut *lock(&listener) {
+                    listener.take(stream, bytes, input, &mut |heard| attempt.report(heard));
+                    silence.heard(listener.activity());
+                }
+            }
+        };
+        let on_exit = {
+            let (attempt, silence) = (Arc::clone(&attempt), silence.clone());
+            move |finished| {
+                silence.over();
+                attempt.exited(finished, lock(&listener).take());
+            }
+        };
+        let (supervisor, held) = (&attempt.shared.supervisor, attempt.shared.lock.as_fd());
+        let handle = supervisor.spawn_answered(spec, Some(held), on_start, on_output, on_exit);
         attempt.group.hold(&handle);
         silence.wait(|quiet, ended| attempt.fell_silent(quiet, ended));
     }
 
     fn spawned(&self, pid: u32) {
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        report(&self.shared.inbox, Report::AgentSpawned(AgentSpawned { iteration, attempt, pid }));
-    }
-
-    fn heard(&self, what: Heard) {
-        let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        let told = match what {
-            Heard::Said { text, truncated } => {
-                Report::AgentText(AgentText { iteration, attempt, text, truncated })
-            }
-            Heard::ToolCalled { id, kind, name, command, path } => {
-                let (kind, checks) = (kind.to_owned(), Vec::new());
-                let mut called = ToolCalled { iteration, attempt, id, kind, name, command, path, checks };
-                lock(&self.checks).called(&mut called);
-                Report::ToolCalled(called)
-            }
-            Heard::ToolFinished { id, ok, command, exit_code, output } => {
-                let (checks, only_looks) = (Vec::new(), false);
-                let mut finished = ToolFinished {
-                    iteration,
-                    attempt,
-                    id,
-                    ok,
-                    command,
-                    exit_code,
-                    output,
-                    checks,
-                    only_looks,
-                };
-                lock(&self.checks).finished(&mut finished);
-                Report::ToolFinished(finished)
-            }
-            Heard::Retrying { tried, of, reason } => {
-                Report::AgentRetrying(AgentRetrying { iteration, attempt, tried, of, reason })
-            }
-            Heard::Used { usage, cost_usd } => {
-                Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd })
-            }
-        };
-        report(&self.shared.inbox, told);
+        self.report(Report::AgentSpawned(AgentSpawned { iteration, attempt, pid }));
     }
 
     fn fell_silent(&self, quiet: Duration, ended: bool) {
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
-        report(&self.shared.inbox, Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended }));
+        self.report(Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended }));
+    }
+
+    fn report(&self, what: Report) {
+        report(&self.shared.inbox, what);
     }
 }

@@ -12,14 +12,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use ralph_core::event::Exit;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 use signal_hook::consts::signal::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::platform;
-use super::types::{SpawnErrorKind, Spec};
-use super::wire::{self, Ended, Lines, Message, Order};
+use super::types::{Spec, Stdin};
+use super::wire::{self, Along, Lines, Message, Order};
 
 /// The only argument of a keeper.
 pub const KEEPER_ARG: &str = "__keeper";
@@ -49,11 +50,13 @@ fn run() -> io::Result<()> {
     wire::send(&control, &Message::Ready)?;
 
     let mut lines = Lines::default();
-    let Some((spec, lock)) = wire::receive_spec(&control, &mut lines)? else { return Ok(()) };
+    let Some((spec, Along { lock, stdin })) = wire::receive_spec(&control, &mut lines)? else {
+        return Ok(());
+    };
     let since = Instant::now();
-    let agent = match start(&spec) {
+    let agent = match start(&spec, stdin) {
         Ok(agent) => agent,
-        Err((kind, message)) => return wire::send(&control, &Message::SpawnFailed { kind, message }),
+        Err(exit) => return wire::send(&control, &Message::SpawnFailed { exit }),
     };
     // From here on nothing returns early: there is something to kill.
     let_go_of_output();
@@ -75,10 +78,11 @@ fn listen_to_signals() -> io::Result<UnixStream> {
     Ok(read)
 }
 
-fn start(spec: &Spec) -> Result<Pid, (SpawnErrorKind, String)> {
+/// The keeper keeps no end of `stdin`: when the program closes its own, ralph is to know.
+fn start(spec: &Spec, stdin: Option<OwnedFd>) -> Result<Pid, Exit> {
     if !spec.cwd.is_dir() {
         let message = format!("the working directory {} is not there", spec.cwd.display());
-        return Err((SpawnErrorKind::WorkingDirectory, message));
+        return Err(Exit::NotStarted { message });
     }
     let mut command = Command::new(&spec.program);
     command.args(&spec.args).current_dir(&spec.cwd).process_group(0);
@@ -89,35 +93,38 @@ fn start(spec: &Spec) -> Result<Pid, (SpawnErrorKind, String)> {
         };
     }
     match &spec.stdin {
-        None => command.stdin(Stdio::null()),
-        Some(path) => command.stdin(File::open(path).map_err(|error| {
-            (SpawnErrorKind::Other, format!("cannot open {} as standard input: {error}", path.display()))
+        Stdin::Null => command.stdin(Stdio::null()),
+        Stdin::Pipe => command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)),
+        Stdin::File(path) => command.stdin(File::open(path).map_err(|error| {
+            let message = format!("cannot open {} as standard input: {error}", path.display());
+            Exit::NotStarted { message }
         })?),
     };
     let child = command.spawn().map_err(|error| explain(spec, &error))?;
     i32::try_from(child.id())
         .ok()
         .and_then(Pid::from_raw)
-        .ok_or_else(|| (SpawnErrorKind::Other, "the program has no process id".to_owned()))
+        .ok_or_else(|| Exit::NotStarted { message: "the program has no process id".to_owned() })
 }
 
-fn explain(spec: &Spec, error: &io::Error) -> (SpawnErrorKind, String) {
+/// A program that is not there, or may not be executed, is missing; anything else is another trouble.
+fn explain(spec: &Spec, error: &io::Error) -> Exit {
     let program = spec.program.display();
     match error.kind() {
-        io::ErrorKind::NotFound if spec.cwd.join(&spec.program).is_file() => (
-            SpawnErrorKind::NotFound,
-            format!("{program} is there, but the interpreter its first line names is not"),
-        ),
-        io::ErrorKind::NotFound => (SpawnErrorKind::NotFound, format!("{program} was not found")),
+        io::ErrorKind::NotFound if spec.cwd.join(&spec.program).is_file() => Exit::Missing {
+            message: format!("{program} is there, but the interpreter its first line names is not"),
+        },
+        io::ErrorKind::NotFound => Exit::Missing { message: format!("{program} was not found") },
         io::ErrorKind::PermissionDenied => {
-            (SpawnErrorKind::Permission, format!("{program} may not be executed: {error}"))
+            Exit::Missing { message: format!("{program} may not be executed: {error}") }
         }
-        _ if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) && !is_binary(spec) => (
-            SpawnErrorKind::Other,
-            format!("{program} has no first line that names its interpreter, such as #!/bin/sh"),
-        ),
+        _ if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) && !is_binary(spec) => {
+            let message =
+                format!("{program} has no first line that names its interpreter, such as #!/bin/sh");
+            Exit::NotStarted { message }
+        }
         // Who asked says that it is about a start.
-        _ => (SpawnErrorKind::Other, format!("{program}: {error}")),
+        _ => Exit::NotStarted { message: format!("{program}: {error}") },
     }
 }
 
@@ -189,12 +196,12 @@ impl Watch {
     }
 
     fn report(&self, status: WaitStatus) {
-        let how = match status.exit_status() {
-            Some(code) => Ended::Code(code),
-            None => Ended::Signal(status.terminating_signal().unwrap_or_default()),
+        let exit = match status.exit_status() {
+            Some(code) => Exit::Code(code),
+            None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
         };
         let micros = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.tell(&Message::Exited { how, micros });
+        self.tell(&Message::Exited { exit, micros });
     }
 
     /// Collects everything that died, orphans too, so that a long run leaves no zombies.

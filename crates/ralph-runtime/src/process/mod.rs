@@ -3,7 +3,7 @@
 //! ```text
 //!  ralph ── control socket ──► keeper (`ralph __keeper`) ──► agent ──► anything it starts
 //!    ▲                           own session, subreaper      own process group
-//!    └────────────── stdout, stderr (pipes) ───────────────────┘
+//!    └──── stdout, stderr, and stdin of those who are answered (pipes) ────┘
 //! ```
 //!
 //! - [`Supervisor`] is ralph's side. [`Supervisor::spawn`] never blocks: one thread per process talks to the
@@ -13,6 +13,7 @@
 //!
 //! What is deliberately absent: no pid files, no sleeps, no polling, no async runtime, no shell.
 
+mod input;
 mod keeper;
 mod pool;
 mod program;
@@ -30,8 +31,11 @@ mod portable;
 #[cfg(not(target_os = "linux"))]
 use portable as platform;
 
+pub use input::Input;
 pub use keeper::{KEEPER_ARG, keeper_main, run_keeper_if_asked};
 pub use platform::keeper_exe;
 pub use program::{ResolveError, resolve_program};
+pub use ralph_agents::Stream;
+pub use ralph_core::event::Exit;
 pub use supervisor::{Handle, Supervisor};
-pub use types::{Exit, SpawnErrorKind, Spec, Status, Stream};
+pub use types::{Finished, Spec, Stdin};

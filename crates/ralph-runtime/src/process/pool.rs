@@ -47,11 +47,16 @@ impl Keeper {
         Ok(Self { child, control: Arc::new(ours), lines: Lines::default(), stdout, stderr })
     }
 
-    fn hand_over(&mut self, spec: &Spec, lock: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    fn hand_over(
+        &mut self,
+        spec: &Spec,
+        lock: Option<BorrowedFd<'_>>,
+        stdin: Option<BorrowedFd<'_>>,
+    ) -> io::Result<()> {
         loop {
             if let Some(message) = self.lines.next() {
                 return match message? {
-                    Message::Ready => wire::send_spec(&self.control, spec, lock),
+                    Message::Ready => wire::send_spec(&self.control, spec, lock, stdin),
                     other => Err(io::Error::other(format!("the keeper is not ready but {other:?}"))),
                 };
             }
@@ -87,7 +92,12 @@ impl Pool {
     }
 
     /// A keeper that has got its work. If a keeper died before it could have acted on it, another one is tried.
-    pub(super) fn put_to_work(&self, spec: &Spec, lock: Option<BorrowedFd<'_>>) -> io::Result<Keeper> {
+    pub(super) fn put_to_work(
+        &self,
+        spec: &Spec,
+        lock: Option<BorrowedFd<'_>>,
+        stdin: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Keeper> {
         let mut attempt = 1;
         loop {
             let warm = self.warm().pop();
@@ -95,7 +105,7 @@ impl Pool {
                 Some(keeper) => keeper,
                 None => Keeper::start(self)?,
             };
-            match keeper.hand_over(spec, lock) {
+            match keeper.hand_over(spec, lock, stdin) {
                 Ok(()) => return Ok(keeper),
                 Err(error) => {
                     keeper.dismiss();

@@ -8,11 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ralph_agents::Stream;
+use ralph_core::event::Exit;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::input::Input;
 use super::pool::{Keeper, Pool};
-use super::types::{Exit, SpawnErrorKind, Spec, Status, Stream};
-use super::watch::Watch;
+use super::types::{Finished, Spec, Stdin};
+use super::watch::{Watch, keeper_lost};
 use super::wire::{self, Order};
 
 /// Starts programs. Cheap to clone; clones share the keepers that were started ahead of time.
@@ -39,7 +43,7 @@ impl Supervisor {
     /// `on_output` gets every byte of both streams, in chunks as they come and each stream in order. While it does
     /// not return nothing more is read, so a slow sink slows the program down instead of filling memory.
     /// `on_exit` is called exactly once, after the last chunk, whatever happens: a program that could not be started
-    /// is an [`Exit`] too. Both are called on a thread of their own, except that `on_exit` is called right here if
+    /// is [`Finished`] too. Both are called on a thread of their own, except that `on_exit` is called right here if
     /// that thread cannot be had.
     ///
     /// `lock` is kept by the keeper until everything below it is dead, and is never seen by the program.
@@ -47,20 +51,22 @@ impl Supervisor {
         &self,
         spec: Spec,
         lock: Option<BorrowedFd<'_>>,
-        on_output: impl FnMut(Stream, &[u8]) + Send + 'static,
-        on_exit: impl FnOnce(Exit) + Send + 'static,
+        mut on_output: impl FnMut(Stream, &[u8]) + Send + 'static,
+        on_exit: impl FnOnce(Finished) + Send + 'static,
     ) -> Handle {
-        self.spawn_announced(spec, lock, |_| {}, on_output, on_exit)
+        let on_output = move |stream, bytes: &[u8], _: &mut Input| on_output(stream, bytes);
+        self.spawn_answered(spec, lock, |_, _| {}, on_output, on_exit)
     }
 
-    /// The same; `on_start` is told the program's process id before any of its output.
-    pub fn spawn_announced(
+    /// The same for a program that may be answered: what is written to the [`Input`] arrives on its standard input, if
+    /// that is [`Stdin::Pipe`]. `on_start` is told the program's process id before any of its output.
+    pub fn spawn_answered(
         &self,
         spec: Spec,
         lock: Option<BorrowedFd<'_>>,
-        on_start: impl Fn(u32) + Send + 'static,
-        on_output: impl FnMut(Stream, &[u8]) + Send + 'static,
-        on_exit: impl FnOnce(Exit) + Send + 'static,
+        on_start: impl FnMut(u32, &mut Input) + Send + 'static,
+        on_output: impl FnMut(Stream, &[u8], &mut Input) + Send + 'static,
+        on_exit: impl FnOnce(Finished) + Send + 'static,
     ) -> Handle {
         let shared = Arc::new(Shared::default());
         let ending =
@@ -85,39 +91,49 @@ fn supervise(
     pool: &Arc<Pool>,
     spec: &Spec,
     lock: Option<OwnedFd>,
-    on_start: impl Fn(u32),
-    mut on_output: impl FnMut(Stream, &[u8]),
+    mut on_start: impl FnMut(u32, &mut Input),
+    mut on_output: impl FnMut(Stream, &[u8], &mut Input),
     ending: Ending,
 ) {
-    let keeper = match pool.put_to_work(spec, lock.as_ref().map(AsFd::as_fd)) {
-        Ok(keeper) => keeper,
+    let (keeper, input) = match put_to_work(pool, spec, lock) {
+        Ok(started) => started,
         Err(error) => return ending.not_started(&error),
     };
-    drop(lock);
     ending.shared.connect(&keeper);
     pool.refill();
-    let mut watch = Watch::new(keeper, spec.drain);
-    let started = |pid| {
+    let mut watch = Watch::new(keeper, input, spec.drain);
+    let mut started = |pid, input: &mut Input| {
         ending.shared.link().pid = Some(pid);
-        on_start(pid);
+        on_start(pid, input);
     };
-    let exit = watch.run(&mut on_output, &started);
-    ending.call(exit);
+    let finished = watch.run(&mut on_output, &mut started);
+    ending.call(finished);
     watch.collect_keeper();
+}
+
+/// A keeper that has got its work, and ralph's end of the program's standard input.
+fn put_to_work(pool: &Pool, spec: &Spec, lock: Option<OwnedFd>) -> io::Result<(Keeper, Input)> {
+    let lock = lock.as_ref().map(AsFd::as_fd);
+    if spec.stdin != Stdin::Pipe {
+        return Ok((pool.put_to_work(spec, lock, None)?, Input::default()));
+    }
+    let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+    let keeper = pool.put_to_work(spec, lock, Some(theirs.as_fd()))?;
+    Ok((keeper, Input::new(ours)?))
 }
 
 /// Sees to it that the run hears of the end, even if a sink panics.
 struct Ending {
     shared: Arc<Shared>,
-    on_exit: Option<Box<dyn FnOnce(Exit) + Send>>,
+    on_exit: Option<Box<dyn FnOnce(Finished) + Send>>,
     since: Instant,
 }
 
 impl Ending {
     fn not_started(self, error: &io::Error) {
         let message = format!("cannot start a keeper process: {error}");
-        self.call(Exit {
-            status: Status::SpawnFailed { kind: SpawnErrorKind::Other, message },
+        self.call(Finished {
+            exit: Exit::NotStarted { message },
             duration: Duration::ZERO,
             killed_leftovers: 0,
             leftovers_alive: false,
@@ -125,10 +141,10 @@ impl Ending {
         });
     }
 
-    fn call(mut self, exit: Exit) {
+    fn call(mut self, finished: Finished) {
         self.shared.disconnect();
         if let Some(on_exit) = self.on_exit.take() {
-            on_exit(exit);
+            on_exit(finished);
         }
     }
 }
@@ -138,8 +154,8 @@ impl Drop for Ending {
         let Some(on_exit) = self.on_exit.take() else { return };
         // Closes the last handle on the keeper's socket: it kills everything.
         self.shared.disconnect();
-        on_exit(Exit {
-            status: Status::KeeperLost,
+        on_exit(Finished {
+            exit: keeper_lost(),
             duration: self.since.elapsed(),
             killed_leftovers: 0,
             leftovers_alive: false,

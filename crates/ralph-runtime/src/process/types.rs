@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use ralph_core::event::Exit;
 
 /// A program to run under a keeper. No shell is involved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +16,7 @@ pub struct Spec {
     /// Changes to ralph's own environment: a value sets, `None` removes.
     pub env: Vec<(OsString, Option<OsString>)>,
     pub cwd: PathBuf,
-    /// The file that becomes standard input. A file, not a pipe: a program that never reads it blocks nobody.
-    /// `None` is `/dev/null`.
-    pub stdin: Option<PathBuf>,
+    pub stdin: Stdin,
     /// Kill what the program left behind when it exited by itself. When it is told to end, everything below it
     /// is killed whatever this says.
     pub kill_leftovers: bool,
@@ -36,24 +34,29 @@ impl Spec {
             args: Vec::new(),
             env: Vec::new(),
             cwd: cwd.into(),
-            stdin: None,
+            stdin: Stdin::Null,
             kill_leftovers: true,
             drain: Self::DEFAULT_DRAIN,
         }
     }
 }
 
-/// Where a chunk of output came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stream {
-    Stdout,
-    Stderr,
+/// What a program reads on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Stdin {
+    /// `/dev/null`.
+    #[default]
+    Null,
+    /// This file: whoever never reads it blocks nobody.
+    File(PathBuf),
+    /// What ralph writes while the program works, see [`Input`](super::Input).
+    Pipe,
 }
 
 /// How a process ended, and what became of everything below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
-    pub status: Status,
+pub struct Finished {
+    pub exit: Exit,
     /// From the start of the program to its exit, on the monotonic clock; output and sweep not counted.
     pub duration: Duration,
     /// Processes that were still alive when the program ended and were killed.
@@ -63,28 +66,4 @@ pub struct Exit {
     pub leftovers_alive: bool,
     /// Both pipes were read to their end. If not, a survivor still held one of them.
     pub drained: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
-    Code(i32),
-    Signal(i32),
-    SpawnFailed {
-        kind: SpawnErrorKind,
-        message: String,
-    },
-    /// The keeper died under the program: somebody killed it. What could be found of the program was killed too.
-    KeeperLost,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SpawnErrorKind {
-    /// No such program, or its `#!` interpreter is missing.
-    NotFound,
-    /// It is there but may not be executed.
-    Permission,
-    /// The working directory is gone or is no directory.
-    WorkingDirectory,
-    Other,
 }

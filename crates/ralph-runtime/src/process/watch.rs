@@ -6,14 +6,17 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use ralph_agents::Stream;
+use ralph_core::event::Exit;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
+use super::input::Input;
 use super::keeper::timespec;
 use super::platform;
 use super::pool::Keeper;
-use super::types::{Exit, Status, Stream};
-use super::wire::{Ended, Message};
+use super::types::Finished;
+use super::wire::Message;
 
 /// How long a keeper may take to kill everything before ralph goes on without it.
 const SWEEP_BOUND: Duration = Duration::from_secs(5);
@@ -21,10 +24,11 @@ const BUFFER: usize = 512 * 1024;
 
 pub(super) struct Watch {
     keeper: Keeper,
+    input: Input,
     drain: Duration,
     since: Instant,
     phase: Phase,
-    status: Option<Status>,
+    exit: Option<Exit>,
     duration: Option<Duration>,
     killed_leftovers: u32,
     leftovers_alive: bool,
@@ -54,17 +58,19 @@ struct Ready {
     control: bool,
     stdout: bool,
     stderr: bool,
+    input: bool,
 }
 
 impl Watch {
-    pub(super) fn new(keeper: Keeper, drain: Duration) -> Self {
+    pub(super) fn new(keeper: Keeper, input: Input, drain: Duration) -> Self {
         let capacity = [&keeper.stdout, &keeper.stderr].into_iter().flatten().map(platform::grow_pipe).sum();
         Self {
             keeper,
+            input,
             drain,
             since: Instant::now(),
             phase: Phase::Starting,
-            status: None,
+            exit: None,
             duration: None,
             killed_leftovers: 0,
             leftovers_alive: false,
@@ -73,7 +79,11 @@ impl Watch {
         }
     }
 
-    pub(super) fn run(&mut self, sink: &mut dyn FnMut(Stream, &[u8]), on_pid: &dyn Fn(u32)) -> Exit {
+    pub(super) fn run(
+        &mut self,
+        sink: &mut dyn FnMut(Stream, &[u8], &mut Input),
+        on_pid: &mut dyn FnMut(u32, &mut Input),
+    ) -> Finished {
         let mut buffer = vec![0; BUFFER];
         while !self.is_over() {
             let ready = self.wait();
@@ -82,15 +92,20 @@ impl Watch {
             }
             let mut got = 0;
             if ready.stdout {
-                got += read(&mut self.keeper.stdout, &mut buffer, |chunk| sink(Stream::Stdout, chunk));
+                let Self { keeper, input, .. } = self;
+                got += read(&mut keeper.stdout, &mut buffer, |chunk| sink(Stream::Stdout, chunk, input));
             }
             if ready.stderr {
-                got += read(&mut self.keeper.stderr, &mut buffer, |chunk| sink(Stream::Stderr, chunk));
+                let Self { keeper, input, .. } = self;
+                got += read(&mut keeper.stderr, &mut buffer, |chunk| sink(Stream::Stderr, chunk, input));
+            }
+            if ready.input {
+                self.input.flush();
             }
             self.advance(got);
         }
-        Exit {
-            status: self.status.take().unwrap_or(Status::KeeperLost),
+        Finished {
+            exit: self.exit.take().unwrap_or_else(keeper_lost),
             duration: self.duration.unwrap_or_else(|| self.since.elapsed()),
             killed_leftovers: self.killed_leftovers,
             leftovers_alive: self.leftovers_alive,
@@ -126,10 +141,12 @@ impl Watch {
         let started = !matches!(self.phase, Phase::Starting);
         let [stdout, stderr] =
             [&self.keeper.stdout, &self.keeper.stderr].map(|fd| fd.as_ref().filter(|_| started));
-        let mut fds = Vec::with_capacity(3);
+        let input = self.input.busy_pipe().filter(|_| started);
+        let mut fds = Vec::with_capacity(4);
         fds.extend(control.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(stdout.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(stderr.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        fds.extend(input.map(|fd| PollFd::new(fd, PollFlags::OUT)));
         // The arguments are valid, so what can fail is memory or a signal: try again.
         let _ = poll(&mut fds, timeout.as_ref());
         let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
@@ -138,10 +155,11 @@ impl Watch {
             control: next(control.is_some()),
             stdout: next(stdout.is_some()),
             stderr: next(stderr.is_some()),
+            input: next(input.is_some()),
         }
     }
 
-    fn listen(&mut self, on_pid: &dyn Fn(u32)) {
+    fn listen(&mut self, on_pid: &mut dyn FnMut(u32, &mut Input)) {
         let open = matches!(self.keeper.lines.fill(&self.keeper.control), Ok(true));
         while let Some(message) = self.keeper.lines.next() {
             match message {
@@ -155,25 +173,22 @@ impl Watch {
         }
     }
 
-    fn heard(&mut self, message: Message, on_pid: &dyn Fn(u32)) {
+    fn heard(&mut self, message: Message, on_pid: &mut dyn FnMut(u32, &mut Input)) {
         match message {
             Message::Ready => {}
             Message::Started { pid } => {
                 self.since = Instant::now();
                 self.phase = Phase::Running;
-                on_pid(pid.unsigned_abs());
+                on_pid(pid.unsigned_abs(), &mut self.input);
             }
-            Message::SpawnFailed { kind, message } => {
-                self.status = Some(Status::SpawnFailed { kind, message });
+            Message::SpawnFailed { exit } => {
+                self.exit = Some(exit);
                 self.duration = Some(Duration::ZERO);
                 self.start_draining();
             }
             Message::Killing => self.start_sweeping(),
-            Message::Exited { how, micros } => {
-                self.status = Some(match how {
-                    Ended::Code(code) => Status::Code(code),
-                    Ended::Signal(signal) => Status::Signal(signal),
-                });
+            Message::Exited { exit, micros } => {
+                self.exit = Some(exit);
                 self.duration = Some(Duration::from_micros(micros));
                 self.start_sweeping();
             }
@@ -187,17 +202,19 @@ impl Watch {
     fn lost(&mut self) {
         let _ = self.keeper.child.kill();
         self.killed_leftovers = platform::kill_session(self.keeper.child.id());
-        self.status.get_or_insert(Status::KeeperLost);
+        self.exit.get_or_insert_with(keeper_lost);
         self.start_draining();
     }
 
     fn start_sweeping(&mut self) {
+        self.input.drop_pipe();
         if matches!(self.phase, Phase::Starting | Phase::Running) {
             self.phase = Phase::Sweeping { until: after(SWEEP_BOUND) };
         }
     }
 
     fn start_draining(&mut self) {
+        self.input.drop_pipe();
         if !matches!(self.phase, Phase::Draining { .. }) {
             self.phase = Phase::Draining { until: after(self.drain), read: 0, looked: false };
         }
@@ -211,7 +228,7 @@ impl Watch {
                 if now >= *until {
                     self.leftovers_alive = true;
                     // No word of the program itself: it is stuck in the kernel with a KILL pending.
-                    self.status.get_or_insert(Status::Signal(rustix::process::Signal::KILL.as_raw()));
+                    self.exit.get_or_insert(Exit::Signal(rustix::process::Signal::KILL.as_raw()));
                     self.start_draining();
                 }
             }
@@ -243,6 +260,11 @@ fn read(pipe: &mut Option<OwnedFd>, buffer: &mut [u8], mut sink: impl FnMut(&[u8
             0
         }
     }
+}
+
+/// The keeper died under the program: somebody killed it. What could be found of the program was killed too.
+pub(super) fn keeper_lost() -> Exit {
+    Exit::Lost { message: "its keeper process was killed".to_owned() }
 }
 
 /// A day is for ever here, and cannot overflow.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! keeper  ready                 in its own session, deaf to signals: it can be given work
-//! ralph  spec (+ lock fd)      once
+//! ralph  spec (+ fds)           once: the lock, and the program's end of its standard input
 //! keeper  started | spawn_failed
 //! ralph  terminate, kill       any number of times; closing the socket is `kill`
 //! keeper  killing               only if it came to that
@@ -19,6 +19,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ralph_core::event::Exit;
 use rustix::io::{FdFlags, fcntl_setfd, retry_on_intr};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -27,25 +28,28 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::types::{SpawnErrorKind, Spec};
+use super::types::{Spec, Stdin};
 
 /// From the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Message {
     Ready,
-    Started { pid: i32 },
-    SpawnFailed { kind: SpawnErrorKind, message: String },
+    Started {
+        pid: i32,
+    },
+    /// There is no program.
+    SpawnFailed {
+        exit: Exit,
+    },
     Killing,
-    Exited { how: Ended, micros: u64 },
-    Swept { killed: u32 },
-}
-
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Ended {
-    Code(i32),
-    Signal(i32),
+    Exited {
+        exit: Exit,
+        micros: u64,
+    },
+    Swept {
+        killed: u32,
+    },
 }
 
 /// To the keeper.
@@ -63,8 +67,25 @@ struct Work {
     args: Vec<Bytes>,
     env: Vec<(Bytes, Option<Bytes>)>,
     cwd: Bytes,
-    stdin: Option<Bytes>,
+    stdin: WorkStdin,
     kill_leftovers: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WorkStdin {
+    Null,
+    File(Bytes),
+    /// Its end comes along, behind the lock.
+    Pipe,
+}
+
+/// What comes along with the work.
+#[derive(Default)]
+pub(super) struct Along {
+    pub(super) lock: Option<OwnedFd>,
+    /// The program's end of the pipe that is its standard input.
+    pub(super) stdin: Option<OwnedFd>,
 }
 
 /// A path or argument: a JSON string if it is UTF-8, else an array of its bytes.
@@ -103,7 +124,11 @@ impl From<&Spec> for Work {
             args: spec.args.iter().map(bytes).collect(),
             env: spec.env.iter().map(|(key, value)| (bytes(key), value.as_ref().map(bytes))).collect(),
             cwd: path(&spec.cwd),
-            stdin: spec.stdin.as_ref().map(path),
+            stdin: match &spec.stdin {
+                Stdin::Null => WorkStdin::Null,
+                Stdin::File(file) => WorkStdin::File(path(file)),
+                Stdin::Pipe => WorkStdin::Pipe,
+            },
             kill_leftovers: spec.kill_leftovers,
         }
     }
@@ -116,7 +141,11 @@ impl From<Work> for Spec {
             args: work.args.into_iter().map(|arg| arg.0).collect(),
             env: work.env.into_iter().map(|(key, value)| (key.0, value.map(|value| value.0))).collect(),
             cwd: work.cwd.0.into(),
-            stdin: work.stdin.map(|path| path.0.into()),
+            stdin: match work.stdin {
+                WorkStdin::Null => Stdin::Null,
+                WorkStdin::File(path) => Stdin::File(path.0.into()),
+                WorkStdin::Pipe => Stdin::Pipe,
+            },
             kill_leftovers: work.kill_leftovers,
             drain: Duration::ZERO,
         }
@@ -138,40 +167,40 @@ pub(super) fn send_spec(
     mut socket: &UnixStream,
     spec: &Spec,
     lock: Option<BorrowedFd<'_>>,
+    stdin: Option<BorrowedFd<'_>>,
 ) -> io::Result<()> {
     let line = line(&Work::from(spec))?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let fds: Vec<BorrowedFd<'_>> = lock.into_iter().collect();
+    let fds: Vec<BorrowedFd<'_>> = lock.into_iter().chain(stdin).collect();
     if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(io::Error::other("no room for the workspace lock"));
+        return Err(io::Error::other("no room for the workspace lock and the standard input"));
     }
     let sent = retry_on_intr(|| sendmsg(socket, &[IoSlice::new(&line)], &mut ancillary, SendFlags::empty()))?;
     socket.write_all(line.get(sent..).unwrap_or_default())
 }
 
 /// `None` if ralph went away before it had any work.
-pub(super) fn receive_spec(
-    socket: &UnixStream,
-    lines: &mut Lines,
-) -> io::Result<Option<(Spec, Option<OwnedFd>)>> {
-    let mut lock = None;
+pub(super) fn receive_spec(socket: &UnixStream, lines: &mut Lines) -> io::Result<Option<(Spec, Along)>> {
+    let mut fds: Vec<OwnedFd> = Vec::new();
     loop {
         if let Some(work) = lines.next::<Work>() {
-            return Ok(Some((work?.into(), lock)));
+            let spec = Spec::from(work?);
+            let stdin = if spec.stdin == Stdin::Pipe { fds.pop() } else { None };
+            return Ok(Some((spec, Along { stdin, lock: fds.pop() })));
         }
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut chunk = [0; 16 * 1024];
         let got = retry_on_intr(|| {
             recvmsg(socket, &mut [IoSliceMut::new(&mut chunk)], &mut ancillary, RecvFlags::empty())
         })?;
         for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(fds) = message {
-                lock = lock.or(fds.last());
+            if let RecvAncillaryMessage::ScmRights(received) = message {
+                fds.extend(received);
             }
         }
-        if let Some(fd) = &lock {
+        for fd in &fds {
             // Not atomic with the receipt, which is fine: a keeper has one thread.
             fcntl_setfd(fd.as_fd(), FdFlags::CLOEXEC)?;
         }
@@ -227,18 +256,31 @@ mod tests {
             args: vec![odd.clone(), "x".repeat(1 << 20).into(), OsString::new()],
             env: vec![("SET".into(), Some(odd.clone())), ("GONE".into(), None)],
             cwd: PathBuf::from(odd),
-            stdin: Some("/p".into()),
+            stdin: Stdin::File("/p".into()),
             kill_leftovers: false,
             drain: Duration::ZERO,
         };
         let (ralph, keeper) = UnixStream::pair().unwrap();
-        let (received, lock) = std::thread::scope(|scope| {
-            scope.spawn(|| send_spec(&ralph, &spec, Some(ralph.as_fd())).unwrap());
+        let (received, along) = std::thread::scope(|scope| {
+            scope.spawn(|| send_spec(&ralph, &spec, Some(ralph.as_fd()), None).unwrap());
             receive_spec(&keeper, &mut Lines::default()).unwrap().unwrap()
         });
         assert_eq!(received, spec);
-        let flags = rustix::io::fcntl_getfd(lock.expect("the fd came along")).unwrap();
-        assert!(flags.contains(FdFlags::CLOEXEC));
+        let flags = rustix::io::fcntl_getfd(along.lock.expect("the fd came along")).unwrap();
+        assert!(flags.contains(FdFlags::CLOEXEC) && along.stdin.is_none());
+    }
+
+    #[test]
+    fn the_lock_and_the_standard_input_are_not_taken_for_each_other() {
+        let (ralph, keeper) = UnixStream::pair().unwrap();
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        let spec = Spec { stdin: Stdin::Pipe, ..Spec::new("/bin/x", "/") };
+        send_spec(&ralph, &spec, Some(ralph.as_fd()), Some(read.as_fd())).unwrap();
+        let (_, Along { lock, stdin }) = receive_spec(&keeper, &mut Lines::default()).unwrap().unwrap();
+        assert!(lock.is_some());
+        rustix::io::write(&write, b"!").unwrap();
+        let mut byte = [0];
+        assert_eq!((rustix::io::read(stdin.unwrap(), &mut byte), byte), (Ok(1), *b"!"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_runtime::process::{Exit, Handle, Status, Supervisor};
+use ralph_runtime::process::{Exit, Finished, Handle, Supervisor};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
@@ -34,8 +34,8 @@ fn term_lets_the_agent_finish_and_sweeps_the_rest() {
     );
     run.await_output("up");
     run.handle.terminate(LONG);
-    let exit = run.await_exit().exit;
-    assert_eq!((exit.status, exit.killed_leftovers), (Status::Code(3), 1));
+    let end = run.await_exit().end;
+    assert_eq!((end.exit, end.killed_leftovers), (Exit::Code(3), 1));
     mark.assert_nothing_alive();
 }
 
@@ -45,9 +45,9 @@ fn an_agent_that_ignores_term_is_killed_after_the_grace() {
     run.await_output("up");
     let grace = Duration::from_millis(100);
     run.handle.terminate(grace);
-    let exit = run.await_exit().exit;
-    assert_eq!(exit.status, Status::Signal(9));
-    assert!(exit.duration >= grace, "{:?}", exit.duration);
+    let end = run.await_exit().end;
+    assert_eq!(end.exit, Exit::Signal(9));
+    assert!(end.duration >= grace, "{:?}", end.duration);
     mark.assert_nothing_alive();
 }
 
@@ -58,7 +58,7 @@ fn kill_escalates_a_grace_that_is_running() {
     run.await_output("deaf");
     run.handle.kill();
     run.handle.kill();
-    assert_eq!(run.await_exit().exit.status, Status::Signal(9));
+    assert_eq!(run.await_exit().end.exit, Exit::Signal(9));
 }
 
 fn a_second_terminate_brings_the_kill_forward_and_sends_no_second_term() {
@@ -69,7 +69,7 @@ fn a_second_terminate_brings_the_kill_forward_and_sends_no_second_term() {
     run.handle.terminate(Duration::from_millis(300));
     run.handle.terminate(LONG);
     let done = run.await_exit();
-    assert_eq!(done.exit.status, Status::Signal(9));
+    assert_eq!(done.end.exit, Exit::Signal(9));
     assert_eq!(done.stdout.matches("deaf").count(), 1);
 }
 
@@ -78,20 +78,20 @@ fn a_stopped_agent_hears_term() {
     run.await_output("up");
     await_stopped(run.handle.pid().unwrap());
     run.handle.terminate(LONG);
-    assert_eq!(run.await_exit().exit.status, Status::Code(4));
+    assert_eq!(run.await_exit().end.exit, Exit::Code(4));
 }
 
 fn orders_before_the_start_and_after_the_end_are_safe() {
     let run = start(sh("sleep 1000"));
     run.handle.kill();
     let handle: Handle = run.handle.clone();
-    assert_eq!(run.await_exit().exit.status, Status::Signal(9));
+    assert_eq!(run.await_exit().end.exit, Exit::Signal(9));
     handle.kill();
     handle.terminate(Duration::ZERO);
 
     let run = start(sh("sleep 1000"));
     run.handle.terminate(Duration::ZERO);
-    assert!(matches!(run.await_exit().exit.status, Status::Signal(9 | 15)));
+    assert!(matches!(run.await_exit().end.exit, Exit::Signal(9 | 15)));
 }
 
 fn told_to_end_leftovers_die_even_with_the_opt_out() {
@@ -102,8 +102,8 @@ fn told_to_end_leftovers_die_even_with_the_opt_out() {
     let run = start(spec);
     run.await_output("up");
     run.handle.terminate(LONG);
-    let exit = run.await_exit().exit;
-    assert_eq!((exit.status, exit.killed_leftovers), (Status::Code(3), 1));
+    let end = run.await_exit().end;
+    assert_eq!((end.exit, end.killed_leftovers), (Exit::Code(3), 1));
     mark.assert_nothing_alive();
 }
 
@@ -111,7 +111,7 @@ fn the_keeper_survives_signals() {
     let done = run(sh(
         "for s in TERM INT HUP QUIT PIPE USR1 USR2 ALRM; do kill -$s $PPID || exit 1; done; echo fine",
     ));
-    assert_eq!((done.exit.status, done.stdout.as_str()), (Status::Code(0), "fine\n"));
+    assert_eq!((done.end.exit, done.stdout.as_str()), (Exit::Code(0), "fine\n"));
 }
 
 fn a_killed_keeper_is_reported_and_its_agent_killed() {
@@ -122,22 +122,26 @@ fn a_killed_keeper_is_reported_and_its_agent_killed() {
     let alive = mark.processes();
     assert_eq!(alive.len(), 3, "{alive:?}");
     kill_process(keeper, Signal::KILL).unwrap();
-    let exit = run.await_exit().exit;
-    assert_eq!((exit.status, exit.killed_leftovers), (Status::KeeperLost, 3));
+    let end = run.await_exit().end;
+    assert_eq!((end.exit, end.killed_leftovers), (lost(), 3));
     alive.iter().for_each(|(pid, ..)| await_end(*pid));
     mark.assert_nothing_alive();
 }
 
+fn lost() -> Exit {
+    Exit::Lost { message: "its keeper process was killed".to_owned() }
+}
+
 fn a_sink_that_panics_ends_the_agent() {
     let mark = Mark::new();
-    let (ended, exit) = std::sync::mpsc::channel();
+    let (ended, ends) = std::sync::mpsc::channel();
     SUPERVISOR.spawn(
         mark.on(sh("setsid sleep 1000 & echo up; wait")),
         None,
         |_, _| panic!("a sink that panics on purpose"),
-        move |exit| ended.send(exit).unwrap(),
+        move |end| ended.send(end).unwrap(),
     );
-    assert_eq!(exit.recv_timeout(PATIENCE).unwrap().status, Status::KeeperLost);
+    assert_eq!(ends.recv_timeout(PATIENCE).unwrap().exit, lost());
     mark.processes().iter().for_each(|(pid, ..)| await_end(*pid));
     mark.assert_nothing_alive();
 }
@@ -149,11 +153,11 @@ fn a_stopped_keeper_still_obeys() {
     kill_process(Pid::from_raw(keeper as i32).unwrap(), Signal::STOP).unwrap();
     await_stopped(keeper);
     run.handle.kill();
-    assert_eq!(run.await_exit().exit.status, Status::Signal(9));
+    assert_eq!(run.await_exit().end.exit, Exit::Signal(9));
 }
 
 /// A keeper of our own making: it is ready, takes the work, and then says `lines`.
-fn under_a_fake_keeper(lines: &[&str]) -> Exit {
+fn under_a_fake_keeper(lines: &[&str]) -> Finished {
     let dir = tempfile::tempdir().unwrap();
     let exe = dir.path().join("keeper");
     let says: String = lines.iter().map(|line| format!("echo '{line}' >&0\n")).collect();
@@ -162,22 +166,22 @@ fn under_a_fake_keeper(lines: &[&str]) -> Exit {
         format!("#!/bin/sh\necho '\"ready\"' >&0\nread work\n{says}read never\n").as_bytes(),
         0o755,
     );
-    start_with(&Supervisor::new(exe, 0), sh("exit 0"), None).await_exit().exit
+    start_with(&Supervisor::new(exe, 0), sh("exit 0"), None).await_exit().end
 }
 
 fn a_sweep_that_does_not_end_is_reported_after_a_bound() {
     let started = r#"{"started":{"pid":1}}"#;
-    let exited = r#"{"exited":{"how":{"code":7},"micros":5}}"#;
-    let exit = under_a_fake_keeper(&[started, exited]);
-    assert_eq!((exit.status, exit.leftovers_alive, exit.drained), (Status::Code(7), true, false));
-    assert_eq!(exit.duration, Duration::from_micros(5));
+    let exited = r#"{"exited":{"exit":{"code":7},"micros":5}}"#;
+    let end = under_a_fake_keeper(&[started, exited]);
+    assert_eq!((end.exit, end.leftovers_alive, end.drained), (Exit::Code(7), true, false));
+    assert_eq!(end.duration, Duration::from_micros(5));
     // The agent itself cannot be killed.
-    let exit = under_a_fake_keeper(&[started, r#""killing""#]);
-    assert_eq!((exit.status, exit.leftovers_alive), (Status::Signal(9), true));
+    let end = under_a_fake_keeper(&[started, r#""killing""#]);
+    assert_eq!((end.exit, end.leftovers_alive), (Exit::Signal(9), true));
 }
 
 fn a_keeper_that_talks_nonsense_is_lost() {
     for nonsense in ["nonsense", "{}", r#"{"exited":{"code":"x"}}"#] {
-        assert_eq!(under_a_fake_keeper(&[nonsense]).status, Status::KeeperLost, "{nonsense}");
+        assert_eq!(under_a_fake_keeper(&[nonsense]).exit, lost(), "{nonsense}");
     }
 }

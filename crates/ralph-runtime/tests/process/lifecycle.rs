@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 
-use ralph_runtime::process::{SpawnErrorKind, Spec, Status, Supervisor};
+use ralph_runtime::process::{Exit, Spec, Stdin, Supervisor};
 
 use crate::support::{run, sh, start, start_with, stat, write_file};
 
@@ -23,13 +23,13 @@ crate::trials![
 
 fn exit_codes_and_signals_are_told_apart() {
     for code in [0, 1, 7, 127, 255] {
-        assert_eq!(run(sh(&format!("exit {code}"))).exit.status, Status::Code(code));
+        assert_eq!(run(sh(&format!("exit {code}"))).end.exit, Exit::Code(code));
     }
     for signal in [1, 6, 9, 11, 15] {
-        assert_eq!(run(sh(&format!("kill -{signal} $$"))).exit.status, Status::Signal(signal));
+        assert_eq!(run(sh(&format!("kill -{signal} $$"))).end.exit, Exit::Signal(signal));
     }
-    let exit = run(sh("exit 0")).exit;
-    assert_eq!((exit.killed_leftovers, exit.leftovers_alive, exit.drained), (0, false, true));
+    let end = run(sh("exit 0")).end;
+    assert_eq!((end.killed_leftovers, end.leftovers_alive, end.drained), (0, false, true));
 }
 
 fn arguments_environment_and_directory_arrive() {
@@ -49,16 +49,16 @@ fn the_prompt_is_a_file_that_need_not_be_read() {
     let dir = tempfile::tempdir().unwrap();
     let prompt = dir.path().join("prompt");
     fs::write(&prompt, vec![b'x'; 1 << 20]).unwrap();
-    let with_prompt = |script| run(Spec { stdin: Some(prompt.clone()), ..sh(script) });
-    assert_eq!(with_prompt("exit 5").exit.status, Status::Code(5));
+    let with_prompt = |script| run(Spec { stdin: Stdin::File(prompt.clone()), ..sh(script) });
+    assert_eq!(with_prompt("exit 5").end.exit, Exit::Code(5));
     assert_eq!(with_prompt("wc -c").stdout.trim(), "1048576");
     // Read-only: the agent cannot change the record of what it was asked.
-    assert_eq!(with_prompt("echo forged >&0 || exit 9").exit.status, Status::Code(9));
+    assert_eq!(with_prompt("echo forged >&0 || exit 9").end.exit, Exit::Code(9));
 }
 
 fn without_a_prompt_stdin_is_empty() {
     let done = run(sh("cat; echo end"));
-    assert_eq!((done.exit.status, done.stdout.as_str()), (Status::Code(0), "end\n"));
+    assert_eq!((done.end.exit, done.stdout.as_str()), (Exit::Code(0), "end\n"));
 }
 
 fn the_agent_is_alone_in_its_group_in_the_keepers_session() {
@@ -96,30 +96,25 @@ fn what_cannot_be_started_says_why() {
         write_file(&path, content.as_bytes(), mode);
         Spec::new(path, dir.path())
     };
-    let prompt_gone = Spec { stdin: Some(dir.path().join("gone")), ..sh("exit 0") };
+    let prompt_gone = Spec { stdin: Stdin::File(dir.path().join("gone")), ..sh("exit 0") };
     let cases = [
-        (Spec::new(dir.path().join("gone"), "/"), SpawnErrorKind::NotFound, "was not found"),
-        (file("script", "#!/no/such/shell\n", 0o755), SpawnErrorKind::NotFound, "interpreter"),
-        (file("plain", "#!/bin/sh\n", 0o644), SpawnErrorKind::Permission, "may not be executed"),
-        (Spec::new("/bin/true", dir.path().join("gone")), SpawnErrorKind::WorkingDirectory, "gone"),
-        (Spec::new("/bin/true", "/dev/null"), SpawnErrorKind::WorkingDirectory, "/dev/null"),
-        (file("noise", "\u{1}\u{2}\u{3}", 0o755), SpawnErrorKind::Other, "noise"),
-        (
-            file("bare", "echo hi\n", 0o755),
-            SpawnErrorKind::Other,
-            "bare has no first line that names its interpreter",
-        ),
-        (file("alien", "\u{7f}ELF", 0o755), SpawnErrorKind::Other, "alien: Exec format error"),
-        (prompt_gone, SpawnErrorKind::Other, "standard input"),
-        (Spec { args: vec!["a\0b".into()], ..sh("") }, SpawnErrorKind::Other, "nul byte"),
+        (Spec::new(dir.path().join("gone"), "/"), true, "was not found"),
+        (file("script", "#!/no/such/shell\n", 0o755), true, "interpreter"),
+        (file("plain", "#!/bin/sh\n", 0o644), true, "may not be executed"),
+        (Spec::new("/bin/true", dir.path().join("gone")), false, "gone"),
+        (Spec::new("/bin/true", "/dev/null"), false, "/dev/null"),
+        (file("noise", "\u{1}\u{2}\u{3}", 0o755), false, "noise"),
+        (file("bare", "echo hi\n", 0o755), false, "bare has no first line that names its interpreter"),
+        (file("alien", "\u{7f}ELF", 0o755), false, "alien: Exec format error"),
+        (prompt_gone, false, "standard input"),
+        (Spec { args: vec!["a\0b".into()], ..sh("") }, false, "nul byte"),
     ];
-    for (spec, expected, says) in cases {
-        match run(spec).exit.status {
-            Status::SpawnFailed { kind, message } => {
-                assert_eq!(kind, expected, "{message}");
+    for (spec, is_missing, says) in cases {
+        match (run(spec).end.exit, is_missing) {
+            (Exit::Missing { message }, true) | (Exit::NotStarted { message }, false) => {
                 assert!(message.contains(says), "{message}");
             }
-            other => panic!("{other:?} instead of {says}"),
+            (other, _) => panic!("{other:?} instead of {says}"),
         }
     }
 }
@@ -127,8 +122,8 @@ fn what_cannot_be_started_says_why() {
 fn a_missing_keeper_is_a_failed_spawn() {
     for exe in ["/no/such/keeper", "/bin/true"] {
         let done = start_with(&Supervisor::new(exe, 0), sh("exit 0"), None).await_exit();
-        let Status::SpawnFailed { kind: SpawnErrorKind::Other, message } = done.exit.status else {
-            panic!("{:?}", done.exit);
+        let Exit::NotStarted { message } = done.end.exit else {
+            panic!("{:?}", done.end);
         };
         assert!(message.starts_with("cannot start a keeper process"), "{message}");
     }
@@ -143,6 +138,6 @@ fn a_keeper_that_dies_idle_is_replaced() {
         format!("#!/bin/sh\nmkdir '{}' && exit 1\nexec '{}' __keeper\n", once.display(), this.display());
     write_file(&dies_once, script.as_bytes(), 0o755);
     let done = start_with(&Supervisor::new(&dies_once, 0), sh("exit 3"), None).await_exit();
-    assert_eq!(done.exit.status, Status::Code(3));
+    assert_eq!(done.end.exit, Exit::Code(3));
     assert!(once.exists());
 }

@@ -2,6 +2,7 @@
 //!
 //! This binary is its own keeper executable, so it has its own `main`.
 
+mod dialogue;
 mod disk;
 mod ending;
 mod lifecycle;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         survivors::helper_main(dir);
     }
     let modules = [
+        dialogue::trials(),
         disk::trials(),
         ending::trials(),
         lifecycle::trials(),

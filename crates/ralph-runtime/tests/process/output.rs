@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use ralph_runtime::process::{Spec, Status, Stream};
+use ralph_runtime::process::{Exit, Finished, Spec, Stream};
 use rustix::process::{Signal, kill_process_group};
 
 use crate::support::{Mark, PATIENCE, SUPERVISOR, run, sh, start};
@@ -46,9 +46,9 @@ fn a_quarter_of_a_gigabyte_is_counted_exactly_in_flat_memory() {
         },
         move |exit| tell.send(exit).unwrap(),
     );
-    let exit = exit.recv_timeout(PATIENCE * 3).unwrap();
+    let end = exit.recv_timeout(PATIENCE * 3).unwrap();
     let (stdout, stderr, peak) = counted.try_iter().last().unwrap();
-    assert_eq!((exit.status, exit.drained), (Status::Code(0), true));
+    assert_eq!((end.exit, end.drained), (Exit::Code(0), true));
     assert_eq!((stdout, stderr), (SIZE, 1_000_001));
     assert!(peak > 0 && peak.saturating_sub(before) < 32 << 20, "{before} bytes grew to {peak}");
 }
@@ -72,12 +72,12 @@ fn bytes_are_not_touched_and_streams_not_mixed() {
 
 fn a_background_child_that_holds_stdout_does_not_delay_the_exit() {
     let done = run(sh("sleep 1000 & echo end"));
-    assert_eq!((done.exit.status, done.stdout.as_str()), (Status::Code(0), "end\n"));
-    assert_eq!((done.exit.killed_leftovers, done.exit.drained), (1, true));
+    assert_eq!((done.end.exit, done.stdout.as_str()), (Exit::Code(0), "end\n"));
+    assert_eq!((done.end.killed_leftovers, done.end.drained), (1, true));
 }
 
 /// Runs a script whose leftovers are kept, looks, and then removes them.
-fn run_and_keep(script: &str, drain: Duration, look: impl FnOnce(ralph_runtime::process::Exit, String)) {
+fn run_and_keep(script: &str, drain: Duration, look: impl FnOnce(Finished, String)) {
     let mark = Mark::new();
     let run = start(mark.on(Spec { kill_leftovers: false, drain, ..sh(script) }));
     let handle = run.handle.clone();
@@ -86,23 +86,23 @@ fn run_and_keep(script: &str, drain: Duration, look: impl FnOnce(ralph_runtime::
     let group = handle.pid().and_then(|pid| rustix::process::Pid::from_raw(pid as i32)).unwrap();
     kill_process_group(group, Signal::KILL).unwrap_or_default();
     assert_eq!(alive.len(), 1, "{alive:?}");
-    assert_eq!((&done.exit.status, done.exit.killed_leftovers), (&Status::Code(0), 0));
-    look(done.exit, done.stdout);
+    assert_eq!((&done.end.exit, done.end.killed_leftovers), (&Exit::Code(0), 0));
+    look(done.end, done.stdout);
 }
 
 fn a_survivor_that_is_kept_holds_stdout_for_the_drain_bound_only() {
-    run_and_keep("sleep 1000 & echo end", Duration::from_millis(50), |exit, stdout| {
-        assert_eq!((exit.drained, stdout.as_str()), (false, "end\n"));
+    run_and_keep("sleep 1000 & echo end", Duration::from_millis(50), |end, stdout| {
+        assert_eq!((end.drained, stdout.as_str()), (false, "end\n"));
     });
     // One that closes its output does not even cost the bound.
-    run_and_keep("sleep 1000 >/dev/null 2>&1 & echo end", PATIENCE * 100, |exit, stdout| {
-        assert_eq!((exit.drained, stdout.as_str()), (true, "end\n"));
+    run_and_keep("sleep 1000 >/dev/null 2>&1 & echo end", PATIENCE * 100, |end, stdout| {
+        assert_eq!((end.drained, stdout.as_str()), (true, "end\n"));
     });
 }
 
 fn what_the_agent_wrote_is_read_even_if_the_drain_bound_is_nothing() {
-    run_and_keep("sleep 1000 & head -c 1000000 /dev/zero", Duration::ZERO, |exit, stdout| {
-        assert_eq!((exit.drained, stdout.len()), (false, 1_000_000));
+    run_and_keep("sleep 1000 & head -c 1000000 /dev/zero", Duration::ZERO, |end, stdout| {
+        assert_eq!((end.drained, stdout.len()), (false, 1_000_000));
     });
 }
 
@@ -110,8 +110,8 @@ fn a_survivor_that_never_stops_writing_is_given_up() {
     run_and_keep(
         "echo first; exec 3>&1; trap '' PIPE; while :; do echo y; done & :",
         Duration::ZERO,
-        |exit, stdout| {
-            assert!(!exit.drained);
+        |end, stdout| {
+            assert!(!end.drained);
             assert!(stdout.starts_with("first\n"));
         },
     );

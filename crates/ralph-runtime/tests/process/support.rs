@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use ralph_runtime::process::{Exit, Handle, Spec, Stream, Supervisor, keeper_exe};
+use ralph_runtime::process::{Finished, Handle, Spec, Stream, Supervisor, keeper_exe};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -92,13 +92,13 @@ pub fn await_stopped(pid: u32) {
 /// A program under way.
 pub struct Run {
     pub handle: Handle,
-    exit: Receiver<Exit>,
+    end: Receiver<Finished>,
     output: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
     news: Receiver<()>,
 }
 
 pub struct Done {
-    pub exit: Exit,
+    pub end: Finished,
     pub stdout: String,
     pub stderr: String,
 }
@@ -110,10 +110,10 @@ pub fn start(spec: Spec) -> Run {
 pub fn start_with(supervisor: &Supervisor, spec: Spec, lock: Option<BorrowedFd<'_>>) -> Run {
     let output = Arc::new(Mutex::new((Vec::new(), Vec::new())));
     let (tell, news) = channel();
-    let (ended, exit) = channel();
+    let (ended, end) = channel();
     let sink = collect(Arc::clone(&output), tell);
     let handle = supervisor.spawn(spec, lock, sink, move |exit| ended.send(exit).unwrap_or_default());
-    Run { handle, exit, output, news }
+    Run { handle, end, output, news }
 }
 
 fn collect(output: Arc<Mutex<(Vec<u8>, Vec<u8>)>>, tell: Sender<()>) -> impl FnMut(Stream, &[u8]) + Send {
@@ -144,14 +144,14 @@ impl Run {
     }
 
     pub fn await_exit(self) -> Done {
-        let exit = match self.exit.recv_timeout(PATIENCE) {
-            Ok(exit) => exit,
+        let end = match self.end.recv_timeout(PATIENCE) {
+            Ok(end) => end,
             Err(RecvTimeoutError::Timeout) => panic!("no exit in {PATIENCE:?}"),
             Err(RecvTimeoutError::Disconnected) => panic!("on_exit was dropped uncalled"),
         };
         let output = self.output.lock().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Done { exit, stdout: text(&output.0), stderr: text(&output.1) }
+        Done { end, stdout: text(&output.0), stderr: text(&output.1) }
     }
 }
 

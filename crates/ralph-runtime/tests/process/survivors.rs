@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
-use ralph_runtime::process::{Spec, Status, Supervisor, keeper_exe};
+use ralph_runtime::process::{Exit, Spec, Supervisor, keeper_exe};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Pid;
 
@@ -35,10 +35,10 @@ fn leftovers_are_killed_after_a_normal_exit() {
     let mark = Mark::new();
     let done = run(mark.on(sh(&format!("{STUBBORN}\nexit 4"))));
     mark.assert_nothing_alive();
-    assert_eq!(done.exit.status, Status::Code(4));
+    assert_eq!(done.end.exit, Exit::Code(4));
     // Some may not have been forked yet when their parent was killed; the two the script itself started were.
-    assert!(done.exit.killed_leftovers >= 2, "{:?}", done.exit);
-    assert!(done.exit.drained && !done.exit.leftovers_alive);
+    assert!(done.end.killed_leftovers >= 2, "{:?}", done.end);
+    assert!(done.end.drained && !done.end.leftovers_alive);
 }
 
 fn a_crowd_that_keeps_forking_is_killed() {
@@ -48,8 +48,8 @@ fn a_crowd_that_keeps_forking_is_killed() {
     let script = format!("for n in 1 2; do ({fork}) & setsid sh -c '{fork}' & done; sleep 0.05; exit 0");
     let done = run(mark.on(sh(&script)));
     mark.assert_nothing_alive();
-    assert_eq!(done.exit.status, Status::Code(0));
-    assert!(done.exit.killed_leftovers > 4, "{:?}", done.exit);
+    assert_eq!(done.end.exit, Exit::Code(0));
+    assert!(done.end.killed_leftovers > 4, "{:?}", done.end);
 }
 
 fn a_process_that_hops_from_session_to_session_is_killed() {
@@ -59,8 +59,8 @@ fn a_process_that_hops_from_session_to_session_is_killed() {
     write_file(&hop, b"#!/bin/sh\nsetsid \"$0\" &\nexit 0\n", 0o755);
     let done = run(mark.on(sh(&format!("{} & sleep 0.05; exit 0", hop.display()))));
     mark.assert_nothing_alive();
-    assert_eq!((&done.exit.status, done.exit.leftovers_alive), (&Status::Code(0), false));
-    assert!(done.exit.killed_leftovers >= 1, "{:?}", done.exit);
+    assert_eq!((&done.end.exit, done.end.leftovers_alive), (&Exit::Code(0), false));
+    assert!(done.end.killed_leftovers >= 1, "{:?}", done.end);
 }
 
 fn orphans_that_end_by_themselves_leave_no_zombies() {

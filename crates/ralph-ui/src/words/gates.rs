@@ -114,6 +114,7 @@ mod tests {
                 name: "tests".to_owned(),
                 passed: true,
                 exit_code: Some(0),
+                timed_out: false,
                 error: None,
                 duration: Duration::from_micros(micros),
                 tail: String::new(),

@@ -1,7 +1,7 @@
 //! Limits, outages and fallbacks: their edges, and what a crash or a person does in the middle of them.
 
 use super::*;
-use crate::event::{AgentRetrying, DelayReason, DelayStarted, LimitHit, ToolCalled};
+use crate::event::{AgentRetrying, DelayReason, DelayStarted, LimitHit, ToolCall, ToolCalled, ToolKind};
 use crate::failure::{Failure, FailureClass};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -395,17 +395,9 @@ fn tokens_that_no_number_holds_spend_the_limit_and_do_not_panic() {
 fn tools_and_retries_of_an_attempt_that_is_over_are_not_recorded() {
     let mut run = Run::new(plan());
     let (iteration, attempt) = (IterationNumber(1), 1);
-    let (id, kind, name) = ("1".to_owned(), "shell".to_owned(), "Bash".to_owned());
-    let tool = Report::ToolCalled(ToolCalled {
-        iteration,
-        attempt,
-        id,
-        kind,
-        name,
-        command: None,
-        path: None,
-        checks: Vec::new(),
-    });
+    let (id, kind, name) = ("1".to_owned(), ToolKind::Shell, "Bash".to_owned());
+    let call = ToolCall { id, kind, name, command: None, path: None };
+    let tool = Report::ToolCalled(ToolCalled::new(iteration, attempt, call));
     let reason = "overloaded".to_owned();
     let retry = Report::AgentRetrying(AgentRetrying { iteration, attempt, tried: Some(1), of: None, reason });
     assert_eq!(run.send(tool.clone()), ["tool.called"]);

@@ -3,7 +3,10 @@
 use super::*;
 use crate::check::{CheckResult, CheckRun, Kind};
 use crate::effect::RunGates;
-use crate::event::{CompletionRejected, GateFinished, GatesFinished, ToolCalled, ToolFinished, TreeSeen};
+use crate::event::{
+    CompletionRejected, GateFinished, GatesFinished, ToolCall, ToolCalled, ToolFinished, ToolKind,
+    ToolResult, TreeSeen,
+};
 use crate::plan::{GatePlan, GateWhen, NoErrors, Proof};
 
 fn with(proof: Proof) -> Run {
@@ -34,30 +37,13 @@ fn checks(command: &str, code: i64) -> Vec<CheckRun> {
 fn tool(run: &mut Run, command: &str, code: i64) {
     let running = run.engine.state().running().unwrap();
     let (iteration, attempt, id) = (running.iteration, running.attempt, command.to_owned());
-    let (kind, name) = ("shell".to_owned(), "Bash".to_owned());
-    let command = Some(command.to_owned());
-    let called = ToolCalled {
-        iteration,
-        attempt,
-        id: id.clone(),
-        kind,
-        name,
-        command: command.clone(),
-        path: None,
-        checks: Vec::new(),
-    };
-    run.send(Report::ToolCalled(called));
-    run.send(Report::ToolFinished(ToolFinished {
-        iteration,
-        attempt,
-        checks: checks(&id, code),
-        only_looks: ["grep", "ls"].iter().any(|look| id.starts_with(look)),
-        id,
-        ok: Some(code == 0),
-        command,
-        exit_code: Some(code),
-        output: String::new(),
-    }));
+    let (kind, name, command) = (ToolKind::Shell, "Bash".to_owned(), Some(command.to_owned()));
+    let call = ToolCall { id: id.clone(), kind, name, command, path: None };
+    run.send(Report::ToolCalled(ToolCalled::new(iteration, attempt, call.clone())));
+    let (checks, only_looks) = (checks(&id, code), ["grep", "ls"].iter().any(|look| id.starts_with(look)));
+    let result = ToolResult { id, ok: Some(code == 0), exit_code: Some(code), output: String::new() };
+    let finished = ToolFinished::new(iteration, attempt, result, Some(call));
+    run.send(Report::ToolFinished(ToolFinished { checks, only_looks, ..finished }));
 }
 
 fn claim(run: &mut Run) -> Vec<&'static str> {
@@ -83,6 +69,7 @@ fn gates_end(run: &mut Run, work: &RunGates, passed: bool) -> Vec<&'static str> 
             name: gate.name.clone(),
             passed,
             exit_code: Some(i32::from(!passed)),
+            timed_out: false,
             error: None,
             duration: secs(1),
             tail: "what it said".into(),
@@ -227,6 +214,7 @@ fn nobody_knows_what_gates_saw_of_a_tree_that_can_not_be_read() {
         name: work.gates[0].name.clone(),
         passed: true,
         exit_code: Some(0),
+        timed_out: false,
         error: None,
         duration: secs(1),
         tail: String::new(),

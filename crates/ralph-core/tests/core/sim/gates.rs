@@ -91,6 +91,7 @@ impl Gates {
         let passed = self.gates.iter().map(|gate| GateFinished {
             passed: true,
             exit_code: Some(0),
+            timed_out: false,
             error: None,
             ..gate.result.clone()
         });
@@ -121,7 +122,9 @@ impl Gate {
         let RunGates { iteration, round, .. } = *of;
         let (name, tail) = (plan.name.clone(), format!("said {}", rng.below(100)));
         let duration = if hangs { plan.timeout } else { life };
-        let result = GateFinished { iteration, round, name, passed, exit_code, error, duration, tail };
+        let timed_out = hangs;
+        let result =
+            GateFinished { iteration, round, name, passed, exit_code, timed_out, error, duration, tail };
         Self { begins, ends: begins.plus(duration), result, lost: temper == 11 }
     }
 

@@ -111,7 +111,7 @@ impl Proof {
     /// What comes in about gates and tools. Gives how long gates worked.
     pub fn input(&mut self, event: &Event, last: Option<&IterationFinished>) -> Result<Duration, String> {
         match event {
-            Event::ToolCalled(call) => self.tools.called(call.command.as_deref()),
+            Event::ToolCalled(call) => self.tools.called(call.call.command.as_deref()),
             Event::ToolFinished(end) => self.tools.finished(end),
             Event::GateStarted(e) => self.of_round(e.iteration.0, e.round, &e.name)?,
             Event::GateFinished(e) => {
@@ -351,7 +351,7 @@ impl Tools {
     }
 
     fn finished(&mut self, end: &ToolFinished) {
-        let passed = end.exit_code.map(|code| code == 0);
+        let passed = end.result.exit_code.map(|code| code == 0);
         self.any_failed |= passed == Some(false);
         if end.command.as_deref() == Some(TEST) {
             (self.test, self.failing) = (Some(passed), passed == Some(false));

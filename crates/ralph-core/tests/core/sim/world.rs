@@ -8,7 +8,8 @@ use ralph_core::effect::{RunGates, SpawnAgent, When};
 use ralph_core::engine::GRACE;
 use ralph_core::event::{
     AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot,
-    ToolCalled, ToolFinished, TopicEmitted, UsageUpdated, WakeCause, WakeTriggered,
+    ToolCall, ToolCalled, ToolFinished, ToolKind, ToolResult, TopicEmitted, UsageUpdated, WakeCause,
+    WakeTriggered,
 };
 use ralph_core::failure::Failure;
 use ralph_core::input::Report;
@@ -348,24 +349,14 @@ fn tool(agent: &Agent, word: u64, rng: &mut Rng) -> Report {
     let (iteration, attempt, id) = (agent.of.iteration, agent.of.attempt, word.to_string());
     let command = Some(rng.pick(&["make", TEST]).to_owned());
     if rng.one_in(2) {
-        let (kind, name) = ("shell".to_owned(), "Bash".to_owned());
         let checks = checks(command.as_deref(), None);
-        let called = ToolCalled { iteration, attempt, id, kind, name, command, path: None, checks };
-        return Report::ToolCalled(called);
+        let call = ToolCall { id, kind: ToolKind::Shell, name: "Bash".to_owned(), command, path: None };
+        return Report::ToolCalled(ToolCalled { iteration, attempt, call, checks });
     }
     let (ok, exit_code) = rng.pick(&[(Some(true), Some(0)), (Some(false), Some(2)), (None, None)]);
     let (output, only_looks, checks) = ("made".to_owned(), false, checks(command.as_deref(), ok));
-    Report::ToolFinished(ToolFinished {
-        iteration,
-        attempt,
-        id,
-        ok,
-        command,
-        exit_code,
-        output,
-        checks,
-        only_looks,
-    })
+    let (kind, result) = (Some(ToolKind::Shell), ToolResult { id, ok, exit_code, output });
+    Report::ToolFinished(ToolFinished { iteration, attempt, result, kind, command, checks, only_looks })
 }
 
 /// What is recognised in a command.

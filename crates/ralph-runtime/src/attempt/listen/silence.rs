@@ -3,6 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::Activity;
 use crate::lock;
 
 /// The slowest agent that was measured ends 24 seconds after its last word: qwen, with a process in the background, on a
@@ -17,15 +18,14 @@ pub(crate) struct Silence {
 
 struct State {
     since: Instant,
-    tool_runs: bool,
-    ended: bool,
+    activity: Activity,
     over: bool,
 }
 
 impl State {
     /// How long the agent may be silent as things stand; None: until they change.
     fn limit(&self, timeout: Option<Duration>) -> Option<Duration> {
-        match (self.ended, self.tool_runs) {
+        match (self.activity.ended, self.activity.tool_runs) {
             (true, _) => Some(timeout.map_or(AFTER_END, |timeout| timeout.min(AFTER_END))),
             (false, true) => None,
             (false, false) => timeout,
@@ -35,17 +35,16 @@ impl State {
 
 impl Silence {
     pub(crate) fn watch(timeout: Option<Duration>) -> Self {
-        let state = State { since: Instant::now(), tool_runs: false, ended: false, over: false };
+        let state = State { since: Instant::now(), activity: Activity::default(), over: false };
         Self { timeout, shared: Arc::new((Mutex::new(state), Condvar::new())) }
     }
 
     /// The agent printed something. While a tool of its own runs it may be silent.
-    pub(crate) fn heard(&self, tool_runs: bool, ended: bool) {
+    pub(crate) fn heard(&self, activity: Activity) {
         let mut state = lock(&self.shared.0);
         state.since = Instant::now();
-        let changed = state.tool_runs != tool_runs || state.ended != ended;
-        (state.tool_runs, state.ended) = (tool_runs, ended);
-        if changed {
+        if state.activity != activity {
+            state.activity = activity;
             self.shared.1.notify_all();
         }
     }
@@ -62,7 +61,7 @@ impl Silence {
             let quiet = state.since.elapsed();
             let limit = state.limit(self.timeout);
             state = match limit {
-                Some(limit) if quiet >= limit => return silent(quiet, state.ended),
+                Some(limit) if quiet >= limit => return silent(quiet, state.activity.ended),
                 Some(limit) => {
                     self.shared.1.wait_timeout(state, limit - quiet).unwrap_or_else(PoisonError::into_inner).0
                 }
@@ -93,14 +92,15 @@ mod tests {
     #[test]
     fn an_agent_that_said_its_last_word_has_no_more_time_than_a_silent_one() {
         let silence = Silence::watch(Some(Duration::from_millis(1)));
-        silence.heard(true, true);
+        silence.heard(Activity { tool_runs: true, ended: true });
         assert_eq!(told(&silence), Some(true));
     }
 
     #[test]
     fn an_agent_whose_tool_runs_may_be_silent_until_the_tool_or_the_agent_ends() {
         let limit = |tool_runs, ended, timeout| {
-            let state = State { since: Instant::now(), tool_runs, ended, over: false };
+            let activity = Activity { tool_runs, ended };
+            let state = State { since: Instant::now(), activity, over: false };
             state.limit(timeout)
         };
         let (short, long) = (Some(Duration::from_secs(1)), Some(AFTER_END * 2));
@@ -117,11 +117,11 @@ mod tests {
         // Whether the wait or the end of the tool comes first is up to the system: both have to do, so both are tried.
         for _ in 0..100 {
             let silence = Silence::watch(Some(Duration::ZERO));
-            silence.heard(true, false);
+            silence.heard(Activity { tool_runs: true, ended: false });
             let waiting = silence.clone();
             let thread = std::thread::spawn(move || told(&waiting));
             std::thread::yield_now();
-            silence.heard(false, false);
+            silence.heard(Activity::default());
             assert_eq!(thread.join().ok(), Some(Some(false)));
         }
     }

@@ -11,16 +11,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Instant;
 
+use ralph_agents::Opening;
 use ralph_core::marker::Rules;
 use ralph_core::plan::{AgentPlan, PromptVia};
 use ralph_core::prompt;
 
 use self::task::TaskError;
 use super::Attempt;
-use super::listen::{Output, create_log};
+use super::listen::{AttemptKey, Listener, Log, create_copy};
 use crate::executor::Shared;
 use crate::lock;
-use crate::process::{Spec, resolve_program};
+use crate::process::{Spec, Stdin, resolve_program};
 use crate::spool::Spool;
 use crate::workspace::scan;
 
@@ -28,7 +29,7 @@ use crate::workspace::scan;
 const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
 impl Attempt {
-    pub(super) fn prepare(&self) -> Result<(Spec, Output), NotPrepared> {
+    pub(super) fn prepare(&self) -> Result<(Spec, Listener), NotPrepared> {
         let Shared { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
         let path = self.shared.path_variable();
@@ -54,7 +55,8 @@ impl Attempt {
         spec.args = agent.args.iter().map(OsString::from).collect();
         spec.kill_leftovers = plan.kill_leftovers;
         match &agent.prompt {
-            PromptVia::Stdin => spec.stdin = Some(prompt_path),
+            PromptVia::Stdin => spec.stdin = Stdin::File(prompt_path),
+            PromptVia::Dialogue => spec.stdin = Stdin::Pipe,
             PromptVia::File { flag } => {
                 spec.args.extend(flag.iter().map(OsString::from));
                 spec.args.push(prompt_path.into_os_string());
@@ -77,14 +79,20 @@ impl Attempt {
             NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
         })?;
         let copy = match &plan.log_dir {
-            Some(dir) => Some(create_log(dir, iteration, crate::clock::now()).map_err(|error| {
+            Some(dir) => Some(create_copy(dir, iteration, crate::clock::now()).map_err(|error| {
                 NotPrepared::Other(format!("cannot write to the log folder {}: {error}", dir.display()))
             })?),
             None => None,
         };
         let rules = Rules::new(&plan.signals, &prompt);
         self.look_before();
-        Ok((spec, Output::new(spool, copy, rules, agent, plan)))
+        let of = AttemptKey { iteration, attempt };
+        let mut listener =
+            Listener::new(Log::new(spool, copy), of, &rules, agent, plan, self.shared.dialogue);
+        if spec.stdin == Stdin::Pipe {
+            listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
+        }
+        Ok((spec, listener))
     }
 
     /// The agent whose turn it is: the run's, the hat's own, or a fallback.

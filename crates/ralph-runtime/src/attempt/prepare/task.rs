@@ -14,9 +14,9 @@ use ralph_core::ralph_md::{self, CREDIT, Values};
 use crate::attempt::Attempt;
 use crate::both_ends::BothEnds;
 use crate::executor::report;
-use crate::job::{Ended, Job};
+use crate::job::{Job, JobEnd};
 use crate::lock;
-use crate::process::{Exit, Status, Stream, resolve_program};
+use crate::process::{Exit, Stream, resolve_program};
 
 /// What is recorded of a command's output.
 const TAIL_MAX: usize = 1000;
@@ -128,34 +128,30 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
         let (stdout, stderr) = &mut *lock(&sink);
         if stream == Stream::Stdout { stdout.push(bytes) } else { stderr.push(bytes) }
     });
-    let (exit, timed_out) = match ended {
-        Ended::Exited { exit, timed_out } => (exit, timed_out),
-        Ended::Cancelled => return Err(TaskError::Killed),
-        Ended::NotStarted { message } => {
+    let (finished, timed_out) = match ended {
+        JobEnd::Ran { finished, timed_out } => (finished, timed_out),
+        JobEnd::Cancelled => return Err(TaskError::Killed),
+        JobEnd::NotStarted { message } => {
             return Err(TaskError::Failed(format!("cannot run the command `{}`: {message}", plan.name)));
         }
     };
     let (stdout, stderr) = std::mem::take(&mut *lock(&kept));
     let text = stdout.text() + &stderr.text();
-    let finished = CommandFinished {
+    let told = CommandFinished {
         iteration: attempt.spawn.iteration,
         attempt: attempt.spawn.attempt,
         name: plan.name.clone(),
-        exit_code: exit_code(&exit),
-        duration: exit.duration,
+        exit_code: match finished.exit {
+            Exit::Code(code) => Some(code),
+            _ => None,
+        },
+        duration: finished.duration,
         timed_out,
         output_bytes: stdout.total + stderr.total,
         tail: tail(&text).to_owned(),
     };
-    report(&shared.inbox, Report::CommandFinished(finished));
+    report(&shared.inbox, Report::CommandFinished(told));
     Ok(if timed_out { with_note(text, plan) } else { text })
-}
-
-fn exit_code(exit: &Exit) -> Option<i32> {
-    match exit.status {
-        Status::Code(code) => Some(code),
-        _ => None,
-    }
 }
 
 /// What is recorded of a text.

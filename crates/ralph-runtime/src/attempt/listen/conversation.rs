@@ -1,0 +1,340 @@
+//! Listens to an agent whose output ralph can read, and answers it where it is to be answered: what it does, what it
+//! costs, how it ended.
+
+use jiff::tz::TimeZone;
+use ralph_agents::agent::ToolResults;
+use ralph_agents::{
+    AgentSignal, Dialogue, Opening, Outcome, Reply, RunSummary, agent, failure, price, verdict,
+};
+use ralph_core::event::{
+    AgentExited, AgentRetrying, Exit, ToolCall, ToolCalled, ToolFinished, ToolResult, UsageUpdated,
+};
+use ralph_core::failure::Failure;
+use ralph_core::input::Report;
+use ralph_core::marker::{self, Rules, SpeechScanner};
+use ralph_core::plan::{AgentPlan, Plan};
+use ralph_core::time::Timestamp;
+use ralph_core::usage::Usage;
+use ralph_evidence::check::CheckReader;
+use ralph_evidence::detector::Sketch;
+
+use super::sampler::{TEXT_BUDGET, TEXT_MAX};
+use super::{Activity, AttemptKey, MakeDialogue};
+use crate::drawing::Drawing;
+use crate::output_tail::OutputTail;
+use crate::process::{Input, Stream};
+
+/// Tool calls of one attempt that are told; the log has the others.
+const MAX_CALLS: usize = 5000;
+const MAX_COMMAND: usize = 2000;
+const MAX_NAME: usize = 200;
+
+/// The name of the only format that is no stream.
+const TEXT: &str = "text";
+
+/// What an agent is told that does not read it.
+const NOT_READ: &str = "the agent did not read what it was answered";
+
+pub(super) struct Conversation {
+    of: AttemptKey,
+    dialogue: Box<dyn Dialogue>,
+    reply: Reply,
+    summary: RunSummary,
+    rules: Rules,
+    speech: SpeechScanner,
+    /// Whether it has said anything as a whole message.
+    spoke: bool,
+    /// The model that was asked for, where the stream does not say which one answers.
+    model: Option<String>,
+    prices: Vec<price::Price>,
+    signals: Vec<AgentSignal>,
+    told_text: usize,
+    told_calls: usize,
+    told_usage: (Usage, Option<f64>),
+    tail: OutputTail,
+    drawing: Drawing,
+    /// Recognises the checks that its tools run.
+    checks: CheckReader,
+    answers_unread: bool,
+}
+
+impl Conversation {
+    /// Nothing for an agent that prints plain text.
+    pub(super) fn of(
+        agent: &AgentPlan,
+        plan: &Plan,
+        of: AttemptKey,
+        rules: &Rules,
+        dialogue: Option<MakeDialogue>,
+    ) -> Option<Self> {
+        let (dialogue, names_tools) = match dialogue {
+            Some(make) => (make(), true),
+            None => {
+                let def = agent::by_format(&agent.output).ok().filter(|def| def.stream.format != TEXT)?;
+                (def.dialogue(), def.stream.tool_results != ToolResults::None)
+            }
+        };
+        let drawing = Drawing::new(&plan.stuck.ignore);
+        Some(Self {
+            of,
+            dialogue,
+            reply: Reply::default(),
+            summary: RunSummary::default(),
+            rules: rules.clone(),
+            speech: SpeechScanner::new(rules.clone()),
+            spoke: false,
+            model: agent.model.clone(),
+            prices: price::of_user(&plan.prices),
+            signals: Vec::new(),
+            told_text: 0,
+            told_calls: 0,
+            told_usage: (Usage::default(), None),
+            tail: OutputTail::default(),
+            drawing: if names_tools { drawing.naming_tools() } else { drawing },
+            checks: CheckReader::new(&plan.workspace.to_string_lossy(), &plan.proof.checks),
+            answers_unread: false,
+        })
+    }
+
+    pub(super) fn open(&mut self, opening: &Opening<'_>) {
+        self.dialogue.open(opening, &mut self.reply);
+    }
+
+    pub(super) fn started(&mut self, input: &mut Input) {
+        input.open(&std::mem::take(&mut self.reply.bytes));
+        if self.reply.closes {
+            input.close();
+        }
+    }
+
+    pub(super) fn take(
+        &mut self,
+        stream: Stream,
+        bytes: &[u8],
+        input: &mut Input,
+        tell: &mut dyn FnMut(Report),
+    ) {
+        let mut signals = std::mem::take(&mut self.signals);
+        self.dialogue.take(stream, bytes, &mut signals);
+        self.dialogue.answer(&mut self.reply);
+        self.send(input);
+        self.heed(&mut signals, tell);
+        self.signals = signals;
+    }
+
+    fn send(&mut self, input: &mut Input) {
+        if !self.reply.bytes.is_empty() {
+            input.write(&self.reply.bytes);
+            self.reply.bytes.clear();
+            self.answers_unread = input.was_not_read();
+        }
+        if self.reply.closes {
+            input.close();
+        }
+    }
+
+    fn heed(&mut self, signals: &mut Vec<AgentSignal>, tell: &mut dyn FnMut(Report)) {
+        for signal in signals.drain(..) {
+            let over = self.summary.observe(&signal);
+            match signal {
+                AgentSignal::Text { text, delta: false } => self.said(&text, tell),
+                AgentSignal::ToolCall(call) => {
+                    over.iter().for_each(|forgotten| self.drawing.tool(forgotten, None));
+                    self.tool_called(call, tell);
+                }
+                AgentSignal::ToolResult(result) => {
+                    over.iter().for_each(|call| self.drawing.tool(call, Some(&result)));
+                    self.tool_finished(over, result, tell);
+                }
+                AgentSignal::Retry { attempt: tried, max: of, reason, .. } => {
+                    let AttemptKey { iteration, attempt } = self.of;
+                    let reason = cut(&reason, 500).0.to_owned();
+                    tell(Report::AgentRetrying(AgentRetrying { iteration, attempt, tried, of, reason }));
+                }
+                _ => {}
+            }
+        }
+        let used = self.used();
+        // After its last word an agent's use is part of how it ended, and nothing is left that could be cut short.
+        if used != self.told_usage && self.summary.result.is_none() {
+            self.told_usage = used;
+            let AttemptKey { iteration, attempt } = self.of;
+            let (usage, cost_usd) = used;
+            tell(Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd }));
+        }
+    }
+
+    fn said(&mut self, text: &str, tell: &mut dyn FnMut(Report)) {
+        self.spoke = true;
+        self.drawing.message(text);
+        self.speech.message(text);
+        self.tail.push(text.as_bytes());
+        self.tail.push(b"\n");
+        if self.told_text < TEXT_BUDGET && !text.trim().is_empty() {
+            let (shown, truncated) = cut(text, TEXT_MAX);
+            self.told_text += shown.len();
+            tell(self.of.said(shown.trim_end().to_owned(), truncated));
+        }
+    }
+
+    fn tool_called(&mut self, mut call: ToolCall, tell: &mut dyn FnMut(Report)) {
+        if self.told_calls >= MAX_CALLS {
+            return;
+        }
+        self.told_calls += 1;
+        shorten(&mut call.name, MAX_NAME);
+        [&mut call.command, &mut call.path].into_iter().flatten().for_each(|text| shorten(text, MAX_COMMAND));
+        let AttemptKey { iteration, attempt } = self.of;
+        let mut called = ToolCalled::new(iteration, attempt, call);
+        self.checks.called(&mut called);
+        tell(Report::ToolCalled(called));
+    }
+
+    fn tool_finished(&mut self, call: Option<ToolCall>, result: ToolResult, tell: &mut dyn FnMut(Report)) {
+        if self.told_calls >= MAX_CALLS {
+            return;
+        }
+        let AttemptKey { iteration, attempt } = self.of;
+        let mut finished = ToolFinished::new(iteration, attempt, result, call);
+        finished.command.iter_mut().for_each(|command| shorten(command, MAX_COMMAND));
+        self.checks.finished(&mut finished);
+        tell(Report::ToolFinished(finished));
+    }
+
+    /// Tokens and money so far. The agent's own account comes before a price list.
+    fn used(&self) -> (Usage, Option<f64>) {
+        let usage = self.summary.totals.usage();
+        let by_price = || {
+            let model = self.summary.model.as_deref().or(self.model.as_deref())?;
+            Some(price::cost_usd(&usage?, price::find(model, &self.prices)?))
+        };
+        (usage.unwrap_or_default(), self.summary.totals.cost_usd().or_else(by_price))
+    }
+
+    pub(super) fn activity(&self) -> Activity {
+        Activity { tool_runs: !self.summary.open.is_empty(), ended: self.summary.result.is_some() }
+    }
+
+    pub(super) fn finish(
+        mut self,
+        exited: &mut AgentExited,
+        now: Timestamp,
+        tell: &mut dyn FnMut(Report),
+    ) -> Option<Box<Sketch>> {
+        let mut signals = Vec::new();
+        self.dialogue.finish(&mut signals);
+        self.heed(&mut signals, tell);
+        // Nothing ran, or nobody knows how it ended: what the stream said explains nothing.
+        if !matches!(exited.exit, Exit::Code(_) | Exit::Signal(_)) {
+            return None;
+        }
+        exited.error = match verdict(&self.summary, &exited.exit) {
+            Outcome::Ok => self.answers_unread.then(|| NOT_READ.to_owned()),
+            Outcome::Failed { why } => Some(cut(&why.to_string(), MAX_COMMAND).0.to_owned()),
+        };
+        exited.failure = exited.error.as_ref().and_then(|_| self.failure(now));
+        (exited.usage, exited.cost_usd) = self.used();
+        // Some streams have their one answer only in their result.
+        if let Some(text) = self.summary.final_text().filter(|_| !self.spoke) {
+            self.speech.message(text);
+            self.drawing.message(text);
+        }
+        let found = self.summary.final_text().map(|text| marker::scan(text, &self.rules)).unwrap_or_default();
+        if let Some(text) = self.summary.final_text() {
+            self.tail = OutputTail::default();
+            self.tail.push(text.as_bytes());
+        }
+        self.summary.open.iter().for_each(|call| self.drawing.tool(call, None));
+        exited.record_signals(found, self.speech.finish());
+        exited.tail = self.tail.text();
+        Some(self.drawing.finish())
+    }
+
+    fn failure(&self, now: Timestamp) -> Option<Failure> {
+        let at = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+        let found = failure::failure(&self.summary, at, &TimeZone::system())?;
+        let resets_at = found.resets_at.map(|at| Timestamp::from_millis(at.as_millisecond()));
+        Some(Failure {
+            class: found.class,
+            message: cut(&found.message, MAX_COMMAND).0.to_owned(),
+            resets_at,
+        })
+    }
+}
+
+/// At most so many bytes of a text, whole characters only; and whether something is missing.
+fn cut(text: &str, most: usize) -> (&str, bool) {
+    if text.len() <= most {
+        return (text, false);
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    (&text[..end], true)
+}
+
+fn shorten(text: &mut String, most: usize) {
+    text.truncate(cut(text, most).0.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::ids::IterationNumber;
+    use ralph_core::marker::{AgentState, Said};
+    use ralph_core::plan::{SignalPlan, Task};
+
+    /// What a claude that printed these lines has said.
+    fn said(lines: &[&str], prompt: &str) -> Said {
+        let claude = AgentPlan { output: "claude-stream-json".to_owned(), ..AgentPlan::command("claude") };
+        let rules = Rules::new(&SignalPlan::default(), prompt);
+        let of = AttemptKey { iteration: IterationNumber(1), attempt: 1 };
+        let plan = Plan::new("x", "/w", Task::Text(prompt.to_owned()), claude.clone());
+        let mut conversation = Conversation::of(&claude, &plan, of, &rules, None).expect("a stream");
+        let input = &mut Input::default();
+        for line in lines {
+            conversation.take(Stream::Stdout, format!("{line}\n").as_bytes(), input, &mut |_| {});
+        }
+        let mut exited = AgentExited::new(of.iteration, of.attempt, Exit::Code(0));
+        conversation.finish(&mut exited, Timestamp::from_millis(0), &mut |_| {});
+        let AgentExited { state, delay, published, unpublished, .. } = exited;
+        Said { state, delay, published, unpublished }
+    }
+
+    fn assistant(text: &str) -> String {
+        let text = serde_json::Value::from(text);
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":{text}}}]}}}}"#
+        )
+    }
+
+    fn result(text: &str) -> String {
+        let text = serde_json::Value::from(text);
+        format!(r#"{{"type":"result","subtype":"success","is_error":false,"result":{text}}}"#)
+    }
+
+    const IDLE: &str = "<!-- ralph:state idle -->";
+
+    #[test]
+    fn an_idle_marker_counts_in_a_whole_message_and_not_in_a_tool_result() {
+        let (early, end) = (assistant(&format!("Looking.\n{IDLE}\n")), result("Nothing to do."));
+        let last = assistant("Nothing to do.");
+        assert_eq!(said(&[&early, &last, &end], "").state, Some(AgentState::Idle));
+        let tool = format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","content":"{IDLE}"}}]}}}}"#
+        );
+        let delta = format!(
+            r#"{{"type":"stream_event","event":{{"type":"content_block_delta","delta":{{"type":"text_delta","text":"{IDLE}"}}}}}}"#
+        );
+        let sentence = assistant(&format!("I do not print {IDLE} yet."));
+        let echo = assistant(&format!("Print:\n{IDLE}"));
+        assert_eq!(said(&[&tool, &delta, &sentence, &end], ""), Said::default());
+        assert_eq!(said(&[&echo, &end], &format!("Print:\n\n{IDLE}\n")), Said::default());
+    }
+
+    #[test]
+    fn what_is_said_twice_by_a_stream_counts_once() {
+        let text = "<event topic=\"done\">\nit\n</event>";
+        let published = |lines: &[&str]| said(lines, "").published.len();
+        assert_eq!(published(&[&assistant(text), &result(text)]), 1);
+        assert_eq!(published(&[&result(text)]), 1, "an answer that is only in the result");
+    }
+}
