@@ -356,7 +356,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "dropped_topics_lost",
         file: "crates/ralph-core/src/hat/bus.rs",
-        find: "                self.hats[*n].missed.push(Arc::clone(&letter));\n",
+        find: "                self.hats[*n].missed.push(Arc::clone(&message));\n",
         replace: "                let _ = n;\n",
         why: "A hat that a person resets never gets what was dropped meanwhile.",
     },
