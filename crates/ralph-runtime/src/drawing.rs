@@ -44,7 +44,7 @@ impl Drawing {
         let (command, path) = (command.as_deref(), path.as_deref());
         let (ok, exit_code) = (result.and_then(|end| end.ok), result.and_then(|end| end.exit_code));
         let output = result.map_or("", |end| &end.output);
-        self.sketcher.tool(&ToolUse { kind: kind.name(), name, command, path, ok, exit_code, output });
+        self.sketcher.tool(&ToolUse { kind: *kind, name, command, path, ok, exit_code, output });
     }
 
     pub(crate) fn finish(mut self) -> Box<Sketch> {

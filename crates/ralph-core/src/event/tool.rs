@@ -6,7 +6,7 @@ use crate::check::CheckRun;
 use crate::ids::IterationNumber;
 
 /// What a tool does, whatever an agent calls it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     Shell,
@@ -14,6 +14,7 @@ pub enum ToolKind {
     Edit,
     Read,
     Search,
+    #[default]
     Other,
 }
 

@@ -10,6 +10,7 @@ mod wording;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
+use ralph_core::event::ToolKind;
 use serde::{Deserialize, Serialize};
 
 use super::Ignore;
@@ -476,11 +477,12 @@ impl Sketcher {
         let what = Hasher::new().bytes(tool.name.as_bytes());
         let what = tokens.iter().fold(what, |hasher, token| hasher.number(token.hash));
         let failed = tool.ok == Some(false) || tool.exit_code.is_some_and(|code| code != 0);
-        self.add_call(short(what.finish()), failed, matches!(tool.kind, "write" | "edit"));
+        let changing = matches!(tool.kind, ToolKind::Write | ToolKind::Edit);
+        self.add_call(short(what.finish()), failed, changing);
         match tool.kind {
             _ if failed => self.signature.failed_call(tool.name, told, tool.exit_code),
-            "write" | "edit" => self.signature.call(tool.path, None),
-            "search" => self.signature.call(None, tool.command),
+            ToolKind::Write | ToolKind::Edit => self.signature.call(tool.path, None),
+            ToolKind::Search => self.signature.call(None, tool.command),
             _ => {}
         }
     }

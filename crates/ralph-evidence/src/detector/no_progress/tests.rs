@@ -1,4 +1,6 @@
 use super::*;
+use ralph_core::event::ToolKind;
+
 use crate::detector::sketch::{Sketcher, ToolUse};
 
 fn sketch(output: &str) -> Sketch {
@@ -152,7 +154,7 @@ fn edit(command: &str, state: &str, failed: bool) -> Sketch {
     let mut sketcher = Sketcher::new();
     sketcher.push(b"Next one of the same kind in src/setup_test.rs, with the same words.\n");
     sketcher.tool(&ToolUse {
-        kind: "edit",
+        kind: ToolKind::Edit,
         name: "Edit",
         command: Some(command),
         ok: Some(!failed),

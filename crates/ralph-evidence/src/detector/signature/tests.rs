@@ -205,8 +205,10 @@ fn what_passes_is_no_failure_in_any_format() {
 
 #[test]
 fn where_tools_are_named_what_is_said_about_them_does_not_count() {
+    use ralph_core::event::ToolKind;
+
     use crate::detector::sketch::{Sketcher, ToolUse};
-    let signature = |kind: &str, command: &str, path: Option<&str>, exit_code: i64, output: &str| {
+    let signature = |kind: ToolKind, command: &str, path: Option<&str>, exit_code: i64, output: &str| {
         let mut sketcher = Sketcher::new();
         sketcher
             .push(b"TypeError: x is null at auth.ts:45, and 3 tests failing. Searched for 'that thing'.\n");
@@ -222,9 +224,15 @@ fn where_tools_are_named_what_is_said_about_them_does_not_count() {
         sketcher.push(b"Fixed login.ts, added null check. 7 tests failing.\n");
         sketcher.finish().signature
     };
-    assert_eq!(signature("shell", "npm test", None, 1, "Tests: 2 failed, 5 passed"), "test-fail:2");
-    assert_eq!(signature("shell", "tsc", None, 2, "a.ts(1,2): error TS2322: no"), "error:TS2322-a.ts");
-    assert_eq!(signature("shell", "make all", None, 2, ""), "fail:tool-make-all-exit2");
-    assert_eq!(signature("edit", "", Some("src/db.rs"), 0, ""), "db.rs:edit");
-    assert_eq!(signature("search", "oauth2 refresh token", None, 0, ""), "search:oauth2-refresh-token");
+    assert_eq!(signature(ToolKind::Shell, "npm test", None, 1, "Tests: 2 failed, 5 passed"), "test-fail:2");
+    assert_eq!(
+        signature(ToolKind::Shell, "tsc", None, 2, "a.ts(1,2): error TS2322: no"),
+        "error:TS2322-a.ts"
+    );
+    assert_eq!(signature(ToolKind::Shell, "make all", None, 2, ""), "fail:tool-make-all-exit2");
+    assert_eq!(signature(ToolKind::Edit, "", Some("src/db.rs"), 0, ""), "db.rs:edit");
+    assert_eq!(
+        signature(ToolKind::Search, "oauth2 refresh token", None, 0, ""),
+        "search:oauth2-refresh-token"
+    );
 }

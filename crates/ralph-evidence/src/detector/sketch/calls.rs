@@ -1,5 +1,6 @@
 //! What an iteration did with its tools.
 
+use ralph_core::event::ToolKind;
 use serde::{Deserialize, Serialize};
 
 use crate::detector::sample::{decode, encode, share};
@@ -72,8 +73,7 @@ mod hashes {
 /// What an agent did with a tool, as far as its stream tells.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ToolUse<'a> {
-    /// `shell`, `write`, `edit`, `read`, `search` or `other`.
-    pub kind: &'a str,
+    pub kind: ToolKind,
     pub name: &'a str,
     pub command: Option<&'a str>,
     pub path: Option<&'a str>,

@@ -27,7 +27,7 @@ fn a_sketch_survives_the_journal() {
     sketcher.push(TEXT.as_bytes());
     let command = Some("npm test");
     sketcher.tool(&ToolUse {
-        kind: "shell",
+        kind: ToolKind::Shell,
         name: "Bash",
         command,
         exit_code: Some(1),
@@ -61,7 +61,7 @@ fn whatever_is_printed_a_sketch_is_a_few_kilobytes() {
         for at in 0..50 {
             let command = format!("cat file_{n}_{at}");
             sketcher.tool(&ToolUse {
-                kind: "edit",
+                kind: ToolKind::Edit,
                 name: "Edit",
                 command: Some(&command),
                 ..ToolUse::default()
@@ -98,7 +98,12 @@ fn lines_that_are_overwritten_count_as_the_last_state() {
 fn the_same_call_is_found_again_whatever_is_volatile_in_it() {
     let call = |command: &str| {
         let mut sketcher = Sketcher::new();
-        sketcher.tool(&ToolUse { kind: "shell", name: "Bash", command: Some(command), ..ToolUse::default() });
+        sketcher.tool(&ToolUse {
+            kind: ToolKind::Shell,
+            name: "Bash",
+            command: Some(command),
+            ..ToolUse::default()
+        });
         sketcher.finish().calls
     };
     assert_eq!(call("cat /tmp/tmp.74848a8d/out").alike(&call("cat /tmp/tmp.24620997/out")), 1.0);
