@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ralph_core::plan;
+use ralph_core::plan::value::Text;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
 
 use super::de::AS_WRITTEN;
 use super::diagnostic::quote;
-use super::value::Text;
 
 /// The command that does one iteration of work. A command line as text, or a mapping.
 #[derive(Debug, Clone, Default, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]

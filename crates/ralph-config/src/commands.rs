@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::plan::CommandPlan;
+use ralph_core::plan::value::{Text, Timeout};
 use ralph_core::ralph_md::{args_of, command_words, is_name};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -14,7 +15,6 @@ use serde::{Deserialize as DeriveDeserialize, Serialize};
 use super::definition::Definition;
 use super::diagnostic::Diagnostic;
 use super::validate::Settings;
-use super::value::{Text, Timeout};
 use super::words::split_words;
 
 /// A command that is run before every iteration.

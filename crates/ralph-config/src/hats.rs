@@ -8,6 +8,7 @@ use ralph_core::hat::{
     COORDINATOR, Finding, FindingKind, FindingPlace, HatPlan, HatsPlan, Instructions, Pattern, Topic,
     analyse, default_start,
 };
+use ralph_core::plan::value::{Count, PatternText, Text, Timeout, TopicText};
 use ralph_core::plan::{AgentPlan, Task};
 use ralph_core::ralph_md::is_name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,7 +21,6 @@ use super::definition::Definition;
 use super::diagnostic::{Diagnostic, quote};
 use super::nearest::{nearest, suggest};
 use super::validate::Settings;
-use super::value::{Count, Text, Timeout};
 
 /// A role that the agent plays for one iteration.
 #[derive(Debug, Clone, Default, PartialEq, DeriveDeserialize, DeriveSerialize, JsonSchema)]
@@ -152,45 +152,6 @@ impl<'de> Deserialize<'de> for HatName {
     }
 }
 
-macro_rules! parsed {
-    ($name:ident, $inner:ty, $expected:literal, $pattern:literal) => {
-        #[derive(Debug, Clone, PartialEq, Eq, DeriveSerialize)]
-        #[serde(transparent)]
-        pub struct $name(pub $inner);
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct ParsedVisitor;
-                impl Visitor<'_> for ParsedVisitor {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
-                        text.parse().map($name).map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_str(ParsedVisitor)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "pattern": $pattern })
-            }
-        }
-    };
-}
-
-parsed!(TopicText, Topic, "a topic", "^[^\\s.*]+(\\.[^\\s.*]+)*$");
-parsed!(PatternText, Pattern, "a topic or a pattern", "^[^\\s.]+(\\.[^\\s.]+)*$");
-
 /// Rules about hats that no single setting can check by itself.
 pub fn check(settings: &Settings, definition: &Definition) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -267,7 +228,7 @@ fn check_hat(
 
 /// The completion promise, where it can be a topic.
 fn promise(definition: &Definition) -> Option<Topic> {
-    definition.event_loop.completion_promise.as_ref().and_then(|text| text.0.trim().parse().ok())
+    definition.event_loop.completion_promise.as_ref().and_then(|text| text.trim().parse().ok())
 }
 
 impl HatDef {
@@ -322,10 +283,10 @@ impl HatsPlace<'_> {
         let event_loop = &definition.event_loop;
         let start = event_loop.starting_event.as_ref();
         Ok(Some(Box::new(HatsPlan {
-            starting_event: start.map_or_else(default_start, |topic| topic.0.clone()),
+            starting_event: start.cloned().unwrap_or_else(default_start),
             task: text_of(task),
-            required_events: event_loop.required_events.iter().map(|pattern| pattern.0.clone()).collect(),
-            max_consecutive_blocked: event_loop.max_consecutive_blocked.0,
+            required_events: event_loop.required_events.clone(),
+            max_consecutive_blocked: event_loop.max_consecutive_blocked,
             completion_promise: promise(definition),
             hats: hats?,
         })))

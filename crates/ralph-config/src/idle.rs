@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use ralph_core::plan::value::{Factor, Text, Timeout};
 use ralph_core::plan::{Backoff, CommandPlan, IdlePlan, Reaction, WaitPlan, WakePlan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -15,7 +16,6 @@ use super::definition::Definition;
 use super::diagnostic::Diagnostic;
 use super::target;
 use super::validate::Settings;
-use super::value::{Factor, Text, Timeout};
 use super::words::split_words;
 
 /// How often a `wake` command is asked, unless the definition says otherwise.

@@ -252,7 +252,7 @@ pub fn take_at(root: &mut Node, path: &str) -> Option<Entry> {
     }
 }
 
-/// Puts an entry at a path of the same or a higher section, which is there.
+/// Puts an entry at a path; a section that is not there is made.
 fn put_at(root: &mut Node, path: &str, mut entry: Entry) {
     match path.split_once('.') {
         None => {
@@ -260,11 +260,17 @@ fn put_at(root: &mut Node, path: &str, mut entry: Entry) {
             root.put(entry);
         }
         Some((head, tail)) => {
-            if let Value::Map(entries) = &mut root.value
-                && let Some(below) = entries.iter_mut().find(|entry| entry.key == head)
-            {
-                put_at(&mut below.value, tail, entry);
+            let Value::Map(entries) = &mut root.value else { return };
+            let below = entries.iter().position(|entry| entry.key == head).unwrap_or_else(|| {
+                let (key_span, value) = (entry.key_span, Node::map(Vec::new(), entry.value.span));
+                entries.push(Entry { key: head.to_owned(), key_span, value });
+                entries.len() - 1
+            });
+            let below = &mut entries[below].value;
+            if below.is_null() {
+                *below = Node::map(Vec::new(), below.span);
             }
+            put_at(below, tail, entry);
         }
     }
 }

@@ -22,6 +22,7 @@ mod plan;
 pub mod presets;
 mod proof;
 mod ralph_md;
+mod resume;
 mod schema;
 mod show;
 mod source;
@@ -29,7 +30,6 @@ pub mod target;
 mod unknown;
 mod user_args;
 mod validate;
-mod value;
 mod words;
 mod yaml;
 
@@ -46,18 +46,18 @@ use ralph_core::plan::{Plan, Task};
 pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
 pub use agent_plan::{cost_is_known, tokens_are_known};
 pub use commands::{CommandDef, Name};
-pub use definition::{Definition, EventLoop, FailureBackoff};
+pub use definition::Definition;
 pub use diagnostic::{ConfigError, Diagnostic};
 pub use idle::{Idle, IdleDef, OnState, ReactionDef, WakeDef};
 pub use layers::Flags;
 pub use nearest::nearest;
-pub use plan::{change_plan, is_about_stuck, prices};
+pub use plan::prices;
 pub use ralph_md::{RalphMd, parse_ralph_md};
+pub use resume::{is_about_stuck, settings_change};
 pub use schema::schema;
 pub use show::Setting;
 pub use source::Place;
 pub use user_args::Given;
-pub use value::{Count, Delay, Factor, Limit, Text, Timeout, Usd};
 
 use presets::Preset;
 use source::{Layer, SourceMap};
@@ -90,8 +90,6 @@ pub struct Sources {
     /// The long names of ralph's own options.
     pub options: Vec<String>,
     pub env: Env,
-    /// Whether an agent reports what it costs while it works, so that a cost limit can be enforced.
-    pub cost_enforceable: fn(&AgentSpec, &[ralph_core::plan::Price]) -> bool,
 }
 
 impl Sources {
@@ -107,7 +105,6 @@ impl Sources {
             given: None,
             options: Vec::new(),
             env: Env::default(),
-            cost_enforceable: AgentSpec::cost_enforceable,
         }
     }
 }
@@ -221,17 +218,18 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let target = target::resolve(sources.target.as_deref(), enough, &workspace, home)?;
 
     let (settings, file) = read_layers(sources, target.as_ref())?;
-    let definition: Definition =
+    let mut definition: Definition =
         de::from_node(&settings.root).map_err(|error| error.into_diagnostic(&settings.map))?;
+    loop_detection::settle(&settings, &mut definition);
     let mut found = layers::still_exclusive(&settings.map, &settings.root);
     let agent = validate::agent(&settings, &definition);
     let agent = agent.map_err(|one| found.push(explain_no_settings(one, file.as_ref()))).ok();
     found.extend(validate::shell_lines(&settings, &definition));
     let prices = prices(&definition);
     let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
-    let enforceable = agent.clone().is_some_and(|first| {
-        std::iter::once(first).chain(fallback).all(|one| (sources.cost_enforceable)(&one, &prices))
-    });
+    let enforceable = agent
+        .clone()
+        .is_some_and(|first| std::iter::once(first).chain(fallback).all(|one| one.cost_enforceable(&prices)));
     found.extend(validate::bounds(&settings, &definition.event_loop, enforceable));
     if let Some(agent) = &agent {
         found.extend(proof::check(&settings, &definition, agent.tells_of_tools()));
@@ -245,7 +243,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     };
     let task = place.task(&settings, &definition).map_err(|one| found.push(one)).ok();
     found.extend(commands::check(&settings, &definition));
-    found.extend(loop_detection::check(&settings, &definition));
+    found.extend(loop_detection::check(&settings, &definition.loop_detection));
     found.extend(hats::check(&settings, &definition));
     let known = user_args::Known {
         declared: &definition.args,
@@ -409,7 +407,7 @@ impl LayerReader {
             None => {
                 let nowhere = source::Span { source: 0, start: 0, end: 0 };
                 let root = root.unwrap_or_else(|| Node::map(Vec::new(), nowhere));
-                Ok(Settings { map: self.map, root })
+                Ok(Settings { map: self.map, root, others: "default" })
             }
         }
     }

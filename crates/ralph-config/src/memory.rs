@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use ralph_core::plan::value::{Amount, Text};
 use ralph_core::plan::{MemoryPlan, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::definition::Definition;
 use super::validate::Settings;
-use super::value::{Amount, Text};
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a mapping")]

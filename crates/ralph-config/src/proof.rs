@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use ralph_core::check::{ExtraPattern, Kind};
+use ralph_core::plan::value::{Count, Regex, Text, Timeout};
 use ralph_core::plan::{GATE_TIMEOUT, GatePlan, GateWhen, NoErrors, Proof, SignalPlan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer};
@@ -13,7 +14,6 @@ use super::agent::CommandLine;
 use super::definition::Definition;
 use super::diagnostic::{Diagnostic, quote};
 use super::validate::Settings;
-use super::value::{Count, Text, Timeout};
 
 /// The built-in markers, with the rule that they stand on a line of their own.
 const SUCCESS: &str = "<ralph>COMPLETE</ralph>";
@@ -107,50 +107,6 @@ fn gate_timeout() -> Timeout {
 
 fn yes() -> bool {
     true
-}
-
-/// A regular expression that compiles.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Regex(pub String);
-
-impl<'de> Deserialize<'de> for Regex {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Regex;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a regular expression")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Regex, E> {
-                if text.trim().is_empty() {
-                    return Err(E::custom("must not be blank"));
-                }
-                match ralph_core::marker::pattern(text) {
-                    Ok(_) => Ok(Regex(text.to_owned())),
-                    Err(error) => {
-                        // The last line says what is wrong; those before it repeat the expression.
-                        let why = error.to_string();
-                        let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                        Err(E::custom(format!("not a regular expression: {why}")))
-                    }
-                }
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-impl JsonSchema for Regex {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "Regex".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "\\S" })
-    }
 }
 
 /// `true`, `false` or `strict`.

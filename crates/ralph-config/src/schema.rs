@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use super::definition::Definition;
 
 /// Other names of settings. The value moves to the second path before anything reads it.
-pub const ALIASES: [(&str, &str); 5] = [
+pub const ALIASES: [(&str, &str); 7] = [
     ("event_loop.max_runtime_seconds", "event_loop.max_runtime"),
     ("event_loop.max_cost", "event_loop.max_cost_usd"),
+    ("event_loop.similarity_window_size", "loop_detection.similarity_window"),
+    ("event_loop.similarity_threshold", "loop_detection.similarity_threshold"),
     ("event_loop.prompt", "prompt"),
     ("event_loop.prompt_file", "prompt_file"),
     ("stop.require_tsc", "stop.require_typecheck"),

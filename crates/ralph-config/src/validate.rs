@@ -1,7 +1,9 @@
 //! Rules that no single setting can check by itself.
 
+use ralph_core::plan::EventLoop;
+
 use super::agent::{AgentSpec, CliDef, CommandLine, PromptMode};
-use super::definition::{Definition, EventLoop};
+use super::definition::Definition;
 use super::diagnostic::{Diagnostic, quote};
 use super::source::SourceMap;
 use super::yaml::Node;
@@ -14,6 +16,8 @@ const RUNTIME: &str = "event_loop.max_runtime";
 pub struct Settings {
     pub map: SourceMap,
     pub root: Node,
+    /// Where settings come from that are not in the tree.
+    pub others: &'static str,
 }
 
 impl Settings {
@@ -39,7 +43,7 @@ impl Settings {
     pub fn origin(&self, path: &str) -> String {
         match self.root.find(path) {
             Some(entry) => self.map.place(entry.key_span).short(),
-            None => "default".to_owned(),
+            None => self.others.to_owned(),
         }
     }
 }
@@ -101,8 +105,8 @@ fn cli_agent(settings: &Settings, cli: &CliDef) -> Result<AgentSpec, Diagnostic>
 /// A run cannot be made endless. `cost_enforceable`: the agent reports what it costs while it works.
 pub fn bounds(settings: &Settings, limits: &EventLoop, cost_enforceable: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let cost = limits.max_cost_usd.get().is_some();
-    if limits.max_iterations.get().is_none() && limits.max_runtime.get().is_none() {
+    let cost = limits.max_cost_usd.is_some();
+    if limits.max_iterations.is_none() && limits.max_runtime.is_none() {
         let (path, message, other) = match cost && cost_enforceable {
             false => {
                 (ITERATIONS, "`max_iterations: none` needs another limit, and there is none", "max_runtime")
@@ -122,7 +126,7 @@ pub fn bounds(settings: &Settings, limits: &EventLoop, cost_enforceable: bool) -
         found.push(one.help(format!("limit `{ITERATIONS}` or `{RUNTIME}`")));
     }
     let backoff = &limits.failure_backoff;
-    if backoff.initial.0 > backoff.max.0 {
+    if backoff.initial > backoff.max {
         let path = match settings.root.find("event_loop.failure_backoff.initial") {
             Some(_) => "event_loop.failure_backoff.initial",
             None => "event_loop.failure_backoff.max",

@@ -1,10 +1,14 @@
 //! The plan: a loop's definition with every default filled in. It is stored whole in `run.started`, so a resumed run needs
 //! nothing else to know what it is.
 
+mod change;
+mod event_loop;
 mod idle;
 mod memory;
 mod proof;
+mod section;
 mod stuck;
+pub mod value;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,6 +16,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use change::SettingsChange;
+pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
 pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
 
 use crate::hat::HatsPlan;
@@ -19,7 +25,7 @@ use crate::time::millis;
 
 pub use memory::MemoryPlan;
 pub use proof::{GATE_TIMEOUT, GatePlan, GateWhen, NoErrors, Proof};
-pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckPlan, Use};
+pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckChange, StuckPlan, Use};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -49,7 +55,8 @@ pub struct Plan {
     /// What tokens cost, by the user's word; before what ralph knows of prices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
-    pub limits: Limits,
+    /// When the loop goes on, waits and stops.
+    pub event_loop: EventLoop,
     pub pace: Pace,
     /// What to do while there is nothing to do.
     #[serde(default, skip_serializing_if = "IdlePlan::is_default")]
@@ -59,7 +66,7 @@ pub struct Plan {
     #[serde(default)]
     pub proof: Proof,
     /// What counts as being stuck.
-    #[serde(default = "StuckPlan::off")]
+    #[serde(rename = "loop_detection")]
     pub stuck: StuckPlan,
     /// What is carried from one iteration to the next.
     #[serde(default = "MemoryPlan::off")]
@@ -75,8 +82,6 @@ pub struct Plan {
     pub specs_dir: Option<PathBuf>,
     /// One pass instead of a loop.
     pub once: bool,
-    /// Whether background processes of a finished agent are ended.
-    pub kill_leftovers: bool,
     /// Also write what each iteration printed into this folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
@@ -100,7 +105,7 @@ impl Plan {
             credit: false,
             fallback: Vec::new(),
             prices: Vec::new(),
-            limits: Limits::default(),
+            event_loop: EventLoop::default(),
             pace: Pace::default(),
             idle: IdlePlan::default(),
             signals: SignalPlan::default(),
@@ -111,7 +116,6 @@ impl Plan {
             scratchpad: None,
             specs_dir: None,
             once: false,
-            kill_leftovers: true,
             log_dir: None,
             hats: None,
         }
@@ -230,76 +234,17 @@ pub enum PromptVia {
     },
 }
 
-/// What ends a run. Totals over all resumes. `None` means not limited.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
-    pub max_iterations: Option<u32>,
-    #[serde(rename = "max_runtime_ms", with = "millis::option")]
-    pub max_runtime: Option<Duration>,
-    #[serde(rename = "max_wall_time_ms", with = "millis")]
-    pub max_wall_time: Duration,
-    pub max_cost_usd: Option<f64>,
-    /// Tokens of all kinds, for when prices are not known.
-    #[serde(default)]
-    pub max_tokens: Option<u64>,
-    pub max_consecutive_failures: u32,
-    pub stop_on_error: bool,
-    #[serde(rename = "iteration_timeout_ms", with = "millis::option")]
-    pub iteration_timeout: Option<Duration>,
-    #[serde(rename = "silence_timeout_ms", with = "millis::option")]
-    pub silence_timeout: Option<Duration>,
-    /// How often one iteration is started again after crashes of ralph itself before it counts as failed.
-    pub max_attempts: u32,
-    /// The longest wait for a usage limit to end.
-    #[serde(rename = "max_wait_ms", with = "millis", default = "a_day")]
-    pub max_wait: Duration,
-    /// Outages in a row that are waited out before they count as failed iterations.
-    #[serde(default = "eight")]
-    pub max_outages: u32,
-}
-
-fn a_day() -> Duration {
-    Duration::from_secs(24 * 3600)
-}
-
-fn eight() -> u32 {
-    8
-}
-
-/// Waits between iterations.
+/// Waits for the agent's service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pace {
-    #[serde(rename = "delay_ms", with = "millis")]
-    pub delay: Duration,
-    pub failure_backoff: Backoff,
     /// After an outage.
-    #[serde(default = "Backoff::outage")]
     pub outage_backoff: Backoff,
     /// At a usage limit that does not say when it ends.
-    #[serde(default = "Backoff::limit")]
     pub limit_backoff: Backoff,
     /// After this many limit or outage waits that are longer than `fallback_wait` the next agent takes over.
-    #[serde(default = "two")]
     pub fallback_after: u32,
-    #[serde(rename = "fallback_wait_ms", with = "millis", default = "five_minutes")]
+    #[serde(rename = "fallback_wait_ms", with = "millis")]
     pub fallback_wait: Duration,
-}
-
-fn two() -> u32 {
-    2
-}
-
-fn five_minutes() -> Duration {
-    Duration::from_secs(300)
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Backoff {
-    #[serde(rename = "initial_ms", with = "millis")]
-    pub initial: Duration,
-    pub factor: f64,
-    #[serde(rename = "max_ms", with = "millis")]
-    pub max: Duration,
 }
 
 /// What the agent may say to ralph beyond the built-in markers.
@@ -319,66 +264,13 @@ pub struct SignalPlan {
     pub blocked_regex: Option<String>,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_iterations: Some(100),
-            max_runtime: Some(Duration::from_secs(4 * 3600)),
-            max_wall_time: Duration::from_secs(7 * 24 * 3600),
-            max_cost_usd: None,
-            max_tokens: None,
-            max_consecutive_failures: 5,
-            stop_on_error: false,
-            iteration_timeout: Some(Duration::from_secs(2 * 3600)),
-            silence_timeout: None,
-            max_attempts: 3,
-            max_wait: a_day(),
-            max_outages: eight(),
-        }
-    }
-}
-
-impl Default for Backoff {
-    fn default() -> Self {
-        Self { initial: Duration::from_secs(1), factor: 2.0, max: Duration::from_secs(60) }
-    }
-}
-
 impl Default for Pace {
     fn default() -> Self {
         Self {
-            delay: Duration::ZERO,
-            failure_backoff: Backoff::default(),
             outage_backoff: Backoff::outage(),
             limit_backoff: Backoff::limit(),
-            fallback_after: two(),
-            fallback_wait: five_minutes(),
-        }
-    }
-}
-
-impl Backoff {
-    /// Servers that are overloaded now may be well in a minute.
-    pub fn outage() -> Self {
-        Self { initial: Duration::from_secs(10), factor: 2.0, max: Duration::from_secs(600) }
-    }
-
-    /// Limits last minutes or hours, and every try is a launch for nothing: three tries in five hours.
-    pub fn limit() -> Self {
-        Self { initial: Duration::from_secs(600), factor: 6.0, max: Duration::from_secs(4 * 3600) }
-    }
-
-    /// The wait before the try that follows the `streak`th failure in a row, counted from 1.
-    pub fn delay(&self, streak: u32) -> Duration {
-        let factor = if self.factor.is_finite() { self.factor.max(1.0) } else { 1.0 };
-        let grown = self.initial.as_secs_f64()
-            * factor.powi(i32::try_from(streak.saturating_sub(1)).unwrap_or(i32::MAX));
-        // Compared before it is converted: a long streak grows past what a Duration holds. Whole milliseconds: the journal
-        // holds no more, and a replay has to decide the same wait.
-        if grown >= self.max.as_secs_f64() {
-            self.max
-        } else {
-            Duration::from_millis((grown * 1000.0).round() as u64)
+            fallback_after: 2,
+            fallback_wait: Duration::from_secs(300),
         }
     }
 }
@@ -395,32 +287,5 @@ impl Task {
     /// Whether ralph adds its own rules around the text.
     pub fn gets_rules(&self) -> bool {
         !matches!(self, Task::RalphMd(_))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn backoff_doubles_up_to_its_maximum_and_never_overflows() {
-        let backoff = Backoff::default();
-        let secs = |streak| backoff.delay(streak).as_secs();
-        assert_eq!([secs(1), secs(2), secs(3), secs(6), secs(7)], [1, 2, 4, 32, 60]);
-        assert_eq!(secs(2000), 60);
-        assert_eq!(secs(u32::MAX), 60);
-    }
-
-    #[test]
-    fn backoff_waits_whole_milliseconds_as_the_journal_records_them() {
-        let backoff = Backoff { initial: Duration::from_millis(3), factor: 1.5, ..Backoff::default() };
-        assert_eq!(backoff.delay(2), Duration::from_millis(5));
-        assert_eq!(backoff.delay(3), Duration::from_millis(7));
-    }
-
-    #[test]
-    fn a_nonsensical_factor_does_not_shrink_the_wait() {
-        let backoff = Backoff { factor: f64::NAN, ..Backoff::default() };
-        assert_eq!(backoff.delay(5), Duration::from_secs(1));
     }
 }

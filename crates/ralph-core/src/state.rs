@@ -312,12 +312,9 @@ impl RunState {
 
     fn apply_resumed(&mut self, resumed: &RunResumed, at: Timestamp) {
         self.session = Session { epoch: self.events, started_at: at, before: self.wall_time(self.last_at) };
-        self.plan.limits = resumed.limits.clone();
-        if let Some(pace) = &resumed.pace {
-            self.plan.pace = pace.clone();
-        }
-        if let Some(stuck) = &resumed.stuck {
-            self.plan.stuck = stuck.clone();
+        let before = self.plan.stuck.clone();
+        resumed.settings.apply(&mut self.plan);
+        if self.plan.stuck != before {
             self.stuck.start_over();
         }
         self.pid = resumed.pid;

@@ -66,7 +66,7 @@ impl Rehearsal {
 
     /// As in a run: a crash is no fresh start, a person who goes on is.
     fn resumed(&mut self, resumed: &RunResumed) {
-        if std::mem::take(&mut self.stopped) || resumed.stuck.is_some() {
+        if std::mem::take(&mut self.stopped) || !resumed.settings.loop_detection.is_empty() {
             self.watch.start_over();
         }
     }

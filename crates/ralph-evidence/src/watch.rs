@@ -20,6 +20,8 @@ const REMEMBERED: usize = 32;
 
 #[derive(Debug)]
 pub struct Watch {
+    /// The settings that the detectors were made by.
+    plan: StuckPlan,
     detectors: Detectors,
     /// The iterations that are evidence, newest last.
     past: VecDeque<PastIteration>,
@@ -55,6 +57,7 @@ struct EndedAttempt {
 impl Watch {
     pub fn new(plan: &StuckPlan) -> Self {
         Self {
+            plan: plan.clone(),
             detectors: Detectors::of(plan),
             past: VecDeque::new(),
             changed: String::new(),
@@ -165,9 +168,11 @@ impl Watch {
 
     /// A crash is no fresh start, a person who goes on is.
     fn resumed(&mut self, resumed: &RunResumed) {
-        if let Some(plan) = &resumed.stuck {
+        let before = self.plan.clone();
+        resumed.settings.loop_detection.apply(&mut self.plan);
+        if self.plan != before {
             // What was seen is seen again through other eyes.
-            self.detectors = Detectors::of(plan);
+            self.detectors = Detectors::of(&self.plan);
             for past in &self.past {
                 self.detectors.learn(&past.sketch);
             }

@@ -13,7 +13,7 @@ use ralph_core::hat::{HatPlan, HatsPlan};
 use ralph_core::ids::{RunId, Seq};
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{AgentPlan, Limits, Plan, StuckAction, StuckPlan, Task, Use};
+use ralph_core::plan::{AgentPlan, Plan, SettingsChange, StuckAction, StuckChange, StuckPlan, Task, Use};
 use ralph_core::record::Record;
 use ralph_core::replay;
 use ralph_core::stop::Interrupt;
@@ -116,7 +116,7 @@ impl Run {
     }
 
     fn resume(&mut self) -> Vec<&'static str> {
-        let resumed = RunResumed::new("0", 2, Limits::default());
+        let resumed = RunResumed::new("0", 2, SettingsChange::default());
         self.send(Command::ResumeRun(Box::new(resumed)))
     }
 
@@ -387,8 +387,9 @@ fn a_person_who_resumes_or_speaks_gives_the_run_a_fresh_start() {
     assert_eq!(run.stop_reason(), None, "counted from the guidance on");
     run.says(ERROR);
     assert!(run.stop_reason().is_some());
-    let mut resumed = RunResumed::new("0", 2, Limits::default());
-    resumed.stuck = Some(StuckPlan::off());
+    let off = StuckChange { enabled: Some(false), ..StuckChange::default() };
+    let resumed =
+        RunResumed::new("0", 2, SettingsChange { loop_detection: off, ..SettingsChange::default() });
     run.send(Command::ResumeRun(Box::new(resumed)));
     (0..9).for_each(|_| drop(run.says(ERROR)));
     assert_eq!(run.stop_reason(), None, "detection was switched off");

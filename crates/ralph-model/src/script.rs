@@ -13,7 +13,7 @@ use ralph_core::ids::{IterationNumber, RunId, Seq};
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::marker::Published;
 use ralph_core::observe::PhaseSeen;
-use ralph_core::plan::{AgentPlan, GatePlan, Limits, Plan, Proof, Task};
+use ralph_core::plan::{AgentPlan, EventLoop, GatePlan, Plan, Proof, Task};
 use ralph_core::record::Record;
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
@@ -121,7 +121,7 @@ impl Script {
         self.input(Command::AddGuidance(Guidance { text: text.to_owned() }))
     }
 
-    pub fn resumes(&mut self, limits: Limits) -> &mut Script {
+    pub fn resumes(&mut self, limits: EventLoop) -> &mut Script {
         self.input(Command::ResumeRun(Box::new(RunResumed::new("0.1.0".to_owned(), 4712, limits))))
     }
 

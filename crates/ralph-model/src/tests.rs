@@ -8,7 +8,7 @@ use ralph_core::event::{
 };
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Report};
-use ralph_core::plan::{IdlePlan, Limits, Plan, Reaction};
+use ralph_core::plan::{EventLoop, IdlePlan, Plan, Reaction};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -51,7 +51,7 @@ fn proved() -> Script {
         exited.cost_usd = Some(0.12);
     });
     script.says("oops").fails(3, 7).pass(1).fire(TimerSlot::Wait);
-    script.spends(0.05).pass(9).resumes(gated().limits);
+    script.spends(0.05).pass(9).resumes(gated().event_loop);
     script.says("Done now.").claims(20).gate("style", 1).gate("tests", 2).gates_end();
     script.claims(5).gate("tests", 0).gate("style", 0).gates_end();
     script
@@ -110,7 +110,7 @@ fn the_same_attempt_is_a_row_once_and_its_money_is_counted() {
 #[test]
 fn it_does_not_matter_where_a_fold_takes_a_break() {
     let mut script = eventful();
-    script.resumes(plan().limits).works(4, 1, 0.1);
+    script.resumes(plan().event_loop).works(4, 1, 0.1);
     for records in [&script.records, &proved().records] {
         let whole = fold(records).snapshot(script.now, true);
         for half in 0..records.len() {
@@ -202,8 +202,8 @@ fn a_hundred_thousand_iterations_take_no_more_room_than_a_thousand() {
 
 #[test]
 fn the_nearest_limit_is_the_one_most_used_up() {
-    let limits = Limits { max_iterations: Some(4), max_consecutive_failures: 2, ..Limits::default() };
-    let mut script = Script::start(Plan { limits, ..plan() });
+    let limits = EventLoop { max_iterations: Some(4), max_consecutive_failures: 2, ..EventLoop::default() };
+    let mut script = Script::start(Plan { event_loop: limits, ..plan() });
     let nearest = |script: &Script| script.snapshot().nearest().map(|near| near.key.clone().into_owned());
     assert_eq!(nearest(&script).as_deref(), Some("max_iterations"), "the first one asked");
     script.fails(10, 1);
@@ -216,8 +216,8 @@ fn the_nearest_limit_is_the_one_most_used_up() {
 
 #[test]
 fn totals_count_the_running_attempt_and_stop_with_the_run() {
-    let limits = Limits { max_iterations: Some(2), ..Limits::default() };
-    let mut script = Script::start(Plan { limits, ..plan() });
+    let limits = EventLoop { max_iterations: Some(2), ..EventLoop::default() };
+    let mut script = Script::start(Plan { event_loop: limits, ..plan() });
     script.works(10, 1, 0.5).pass(5);
     let totals = script.snapshot().totals;
     assert_eq!((totals.iterations, totals.runtime.as_secs(), totals.wall_time.as_secs()), (1, 15, 15));
@@ -237,15 +237,15 @@ fn totals_count_the_running_attempt_and_stop_with_the_run() {
 
 #[test]
 fn the_evidence_of_a_stop_is_its_last_turn_and_the_streak_before_it() {
-    let limits = Limits { max_consecutive_failures: 2, ..Limits::default() };
-    let mut script = Script::start(Plan { limits, ..plan() });
+    let limits = EventLoop { max_consecutive_failures: 2, ..EventLoop::default() };
+    let mut script = Script::start(Plan { event_loop: limits, ..plan() });
     script.fails(3, 1).hears("go").works(3, 1, 0.1).fails(3, 1).hears("go");
     assert!(script.snapshot().evidence.is_empty());
     script.fails(3, 1);
     let evidence = script.snapshot().evidence;
     let kinds: Vec<&str> = evidence.iter().map(|record| record.event.name()).collect();
     assert_eq!(kinds, ["iteration.finished", "agent.exited", "iteration.finished", "run.stopped"]);
-    script.resumes(Limits::default());
+    script.resumes(EventLoop::default());
     let seen = script.snapshot();
     assert!(seen.evidence.is_empty() && seen.stopped.is_none());
 }

@@ -77,7 +77,7 @@ impl Job<'_> {
         spec.args = args.iter().map(OsString::from).collect();
         spec.env = shared.environment(path);
         spec.env.extend(self.env);
-        spec.kill_leftovers = shared.plan.kill_leftovers;
+        spec.kill_leftovers = shared.plan.event_loop.kill_leftovers;
         Ok(spec)
     }
 }

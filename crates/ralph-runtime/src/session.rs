@@ -9,7 +9,7 @@ use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{Event, FORMAT, RunResumed, RunStarted, RunStopped};
 use ralph_core::input::{Command, Input};
-use ralph_core::plan::Plan;
+use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::record::Record;
 use ralph_core::replay::Folder;
 use ralph_core::state::RunState;
@@ -170,11 +170,11 @@ impl Session {
         Ok(step.events)
     }
 
-    /// Works until the run stops. `change` is the plan of a resume, as far as it may be another one. Every record is given to `publish` once it is on disk.
+    /// Works until the run stops. `change` is what a resumed run does differently. Every record is given to `publish` once it is on disk.
     pub fn work(
         self,
         version: &str,
-        change: Option<Plan>,
+        change: SettingsChange,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
         let Session { run, lock, journal, start, inbox, outbox, dialogue, .. } = self;
@@ -204,7 +204,7 @@ fn begin(
     run: &RunDir,
     start: Start,
     version: &str,
-    change: Option<Plan>,
+    change: SettingsChange,
     now: Timestamp,
 ) -> (Engine, Step, Watch) {
     let (version, pid) = (version.to_owned(), std::process::id());
@@ -219,11 +219,7 @@ fn begin(
             let Memory { watch, sketches } = *memory;
             // Where that fails a sketch may be read again, after the next resume, for an attempt that is not its own.
             let _ = sketches.drop_rest();
-            let old = &state.plan;
-            let limits = change.as_ref().map_or(&old.limits, |plan| &plan.limits).clone();
-            let pace = change.as_ref().map(|plan| plan.pace.clone()).filter(|pace| *pace != old.pace);
-            let stuck = change.map(|plan| plan.stuck).filter(|stuck| *stuck != old.stuck);
-            let resumed = RunResumed { pace, stuck, ..RunResumed::new(version, pid, limits) };
+            let resumed = RunResumed::new(version, pid, change);
             let mut engine = Engine::from_state(*state);
             let command = Command::ResumeRun(Box::new(resumed));
             let step = engine.handle(now, Input::Command(command));

@@ -71,9 +71,14 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
 
 /// How the run is looked at: as it was, but for what the command line says. Who is switched off is asked all the same.
 fn settings(plan: &Plan, sets: &[String]) -> Result<StuckPlan, CliError> {
-    let mut settings = config::change_plan(plan, sets, &Flags::default(), false)?.stuck;
-    let paths = sets.iter().filter_map(|item| Some(item.split_once('=')?.0));
-    if let Some(path) = paths.into_iter().find(|path| !config::is_about_stuck(path)) {
+    let change = |sets: &[String]| config::settings_change(plan, sets, &Flags::default());
+    let mut settings = plan.stuck.clone();
+    change(sets)?.loop_detection.apply(&mut settings);
+    let foreign = |item: &&String| {
+        change(std::slice::from_ref(*item)).is_ok_and(|change| !config::is_about_stuck(&change))
+    };
+    if let Some(item) = sets.iter().find(foreign) {
+        let path = item.split_once('=').map_or(item.as_str(), |(path, _)| path);
         return Err(CliError::Usage(format!(
             "`--set {path}` has nothing to do with stuck detection; its keys are those of `loop_detection` and \
              `event_loop.similarity_…`"

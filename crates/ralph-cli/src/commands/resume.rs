@@ -1,6 +1,6 @@
 //! `ralph resume`
 
-use ralph_core::plan::Plan;
+use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::replay::Folder;
 use ralph_core::stop::StopKind;
 use ralph_model::Fold;
@@ -33,20 +33,20 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         }
         return Ok(0);
     }
-    let plan = changed(&state.plan, &args.sets, args.limits)?;
+    let change = changed(&state.plan, &args.sets, args.limits)?;
     if let Some(cut) = session.cut {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
     let fold = Fold::from_folder(Folder { state: Some(state.clone()) });
     let screen = screen::open(&args.screen, fold, &session)?;
-    let stopped = session.work(crate::VERSION, Some(plan), &mut |record| screen.send(record));
+    let stopped = session.work(crate::VERSION, change, &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)
 }
 
-/// The plan with what the command line changes about it.
-fn changed(plan: &Plan, sets: &[String], args: LimitArgs) -> Result<Plan, CliError> {
+/// What the command line changes about the plan.
+fn changed(plan: &Plan, sets: &[String], args: LimitArgs) -> Result<SettingsChange, CliError> {
     let flags = Flags {
         max_iterations: args.max_iterations,
         max_runtime: args.max_runtime,
@@ -55,5 +55,5 @@ fn changed(plan: &Plan, sets: &[String], args: LimitArgs) -> Result<Plan, CliErr
         stop_on_error: args.stop_on_error,
         ..Flags::default()
     };
-    Ok(config::change_plan(plan, sets, &flags, false)?)
+    Ok(config::settings_change(plan, sets, &flags)?)
 }

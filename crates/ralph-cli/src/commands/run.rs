@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use ralph_core::ids::IterationNumber;
-use ralph_core::plan::{AgentPlan, Plan};
+use ralph_core::plan::{AgentPlan, Plan, SettingsChange};
 use ralph_core::prompt::{self, Draft};
 use ralph_model::Fold;
 use ralph_runtime::process::{ResolveError, resolve_program};
@@ -65,7 +65,7 @@ pub fn work(
     let store = Store::from_env()?;
     let session = Session::create(&store, plan)?;
     let screen = screen::open(screen, Fold::default(), &session)?;
-    let stopped = session.work(crate::VERSION, None, &mut |record| screen.send(record));
+    let stopped = session.work(crate::VERSION, SettingsChange::default(), &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)
@@ -176,10 +176,10 @@ fn notes_on_limits(plan: &Plan) -> Vec<String> {
         names(&|agent| no_cost(agent) && no_tokens(agent)),
         names(&|agent| no_cost(agent) && !no_tokens(agent)),
     );
-    if plan.limits.max_cost_usd.is_some() && !silent.is_empty() {
+    if plan.event_loop.max_cost_usd.is_some() && !silent.is_empty() {
         notes.push(unheard("max_cost", &silent, "a cost"));
     }
-    if plan.limits.max_cost_usd.is_some() && !unpriced.is_empty() {
+    if plan.event_loop.max_cost_usd.is_some() && !unpriced.is_empty() {
         let (who, whose) =
             (unpriced.join(", "), if unpriced.len() == 1 { "its model" } else { "their models" });
         notes.push(format!(
@@ -188,7 +188,7 @@ fn notes_on_limits(plan: &Plan) -> Vec<String> {
         ));
     }
     let silent = names(&no_tokens);
-    if plan.limits.max_tokens.is_some() && !silent.is_empty() {
+    if plan.event_loop.max_tokens.is_some() && !silent.is_empty() {
         notes.push(unheard("max_tokens", &silent, "tokens"));
     }
     notes
@@ -249,7 +249,7 @@ mod tests {
         let task = ralph_core::plan::Task::Text(String::new());
         let mut plan = Plan::new("r", "/work", task, agents[0].clone());
         plan.fallback = agents[1..].to_vec();
-        (plan.limits.max_cost_usd, plan.limits.max_tokens) = (cost, tokens);
+        (plan.event_loop.max_cost_usd, plan.event_loop.max_tokens) = (cost, tokens);
         notes_on_limits(&plan)
     }
 

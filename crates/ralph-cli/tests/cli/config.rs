@@ -82,7 +82,10 @@ fn check_tells_good_from_bad_and_show_where_each_value_comes_from() {
     world.ralph(["run", "-n", "2", "-d", "1ms"]).expect(3);
     let events = world.events();
     let plan = &events.last("run.started")["plan"];
-    assert_eq!((&plan["pace"]["delay_ms"], &plan["limits"]["stop_on_error"]), (&json!(1), &json!(true)));
+    assert_eq!(
+        (&plan["event_loop"]["delay"], &plan["event_loop"]["stop_on_error"]),
+        (&json!("1ms"), &json!(true))
+    );
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn a_file_of_ralph_orchestrator_keeps_working() {
     world.ralph(["run"]).expect(0);
     assert!(world.read("got.txt").contains("build the thing"));
     let events = world.events();
-    assert_eq!(events.last("run.started")["plan"]["limits"]["max_runtime_ms"], 600_000);
+    assert_eq!(events.last("run.started")["plan"]["event_loop"]["max_runtime"], "10m");
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn a_run_says_where_its_settings_come_from() {
     assert_eq!(header(&[]).as_deref(), Some("ralph.yml"));
     assert_eq!(header(&["--preset", "quick"]).as_deref(), Some("ralph.yml + preset quick"));
     let plan = world.events().last("run.started")["plan"].clone();
-    assert_eq!((&plan["preset"], &plan["limits"]["max_runtime_ms"]), (&json!("quick"), &json!(1_200_000)));
+    assert_eq!((&plan["preset"], &plan["event_loop"]["max_runtime"]), (&json!("quick"), &json!("20m")));
     let elsewhere = world.path("files").join("other.yml");
     std::fs::write(&elsewhere, "credit: true\n").expect("write");
     let elsewhere = elsewhere.display().to_string();

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::harness::*;
 
 #[test]
@@ -71,7 +73,7 @@ fn limits_may_be_raised() {
     assert!(done.stdout.contains("resumed run") && done.stdout.contains("#4 ok"), "{}", done.stdout);
     let events = world.events();
     assert_eq!(events.finished(), [1, 2, 3, 4]);
-    assert_eq!(events.last("run.resumed")["limits"]["max_iterations"], 4);
+    assert_eq!(events.last("run.resumed")["settings"], json!({ "event_loop": { "max_iterations": 4 } }));
     assert_eq!(events.last("run.stopped")["iterations"], 4);
     assert_eq!(world.run_dirs().len(), 1);
     world.verify();

@@ -50,7 +50,7 @@ fn a_ralph_yml_says_everything() {
     assert!(world.read("got.txt").contains("do it"));
     let events = world.events();
     assert_eq!(events.last("run.stopped")["reason"], "complete");
-    assert_eq!(events.last("run.started")["plan"]["limits"]["max_iterations"], 7);
+    assert_eq!(events.last("run.started")["plan"]["event_loop"]["max_iterations"], 7);
     // Without a target it is found by its usual name.
     fs::rename(world.work("my.yml"), world.work("ralph.yml")).expect("rename");
     world.ralph(["run"]).expect(0);

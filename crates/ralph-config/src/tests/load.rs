@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::plan::{PromptVia, Use};
+use ralph_core::plan::{EventLoop, PromptVia, Use};
 
 use super::*;
 
@@ -16,9 +16,9 @@ fn from(loaded: &Loaded, path: &str) -> (String, String) {
 #[test]
 fn defaults_are_those_of_the_plan() {
     let plan = yml("agent: ./agent.sh\nprompt: do it\n").ok().to_plan(None, false).expect("a plan");
-    assert_eq!(plan.limits, ralph_core::plan::Limits::default());
+    assert_eq!(plan.event_loop, EventLoop { silence_timeout: Some(None), ..EventLoop::default() });
     assert_eq!(plan.pace, ralph_core::plan::Pace::default());
-    assert!(!plan.once && plan.kill_leftovers);
+    assert!(!plan.once && plan.event_loop.kill_leftovers);
     assert_eq!(plan.agent.prompt, PromptVia::Stdin);
 }
 
@@ -133,10 +133,10 @@ fn a_ralph_orchestrator_file_keeps_working() {
                 max_cost_usd: 10.0\n  max_consecutive_failures: 4\n";
     let workspace = Workspace::new(&[("ralph.yml", text), ("TASK.md", "do it")]);
     let plan = workspace.ok().to_plan(None, false).expect("a plan");
-    assert_eq!(plan.limits.max_iterations, Some(50));
-    assert_eq!(plan.limits.max_runtime, Some(7200 * SECOND));
-    assert_eq!(plan.limits.max_cost_usd, Some(10.0));
-    assert_eq!(plan.limits.max_consecutive_failures, 4);
+    assert_eq!(plan.event_loop.max_iterations, Some(50));
+    assert_eq!(plan.event_loop.max_runtime, Some(7200 * SECOND));
+    assert_eq!(plan.event_loop.max_cost_usd, Some(10.0));
+    assert_eq!(plan.event_loop.max_consecutive_failures, 4);
     assert_eq!(plan.signals.completion_promise.as_deref(), Some("LOOP_COMPLETE"));
     assert_eq!(plan.task, Task::File(workspace.path("TASK.md")));
 }
@@ -144,10 +144,10 @@ fn a_ralph_orchestrator_file_keeps_working() {
 #[test]
 fn aliases_and_their_targets_meet_across_layers() {
     let loaded = event_loop("max_runtime: 1h").set("event_loop.max_runtime_seconds=60").ok();
-    assert_eq!(loaded.to_plan(None, false).expect("a plan").limits.max_runtime, Some(60 * SECOND));
+    assert_eq!(loaded.to_plan(None, false).expect("a plan").event_loop.max_runtime, Some(60 * SECOND));
     assert_eq!(from(&loaded, "event_loop.max_runtime").1, "--set");
     let loaded = event_loop("max_cost: 2.5").ok();
-    assert_eq!(loaded.to_plan(None, false).expect("a plan").limits.max_cost_usd, Some(2.5));
+    assert_eq!(loaded.to_plan(None, false).expect("a plan").event_loop.max_cost_usd, Some(2.5));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn old_booleans_are_booleans_where_one_is_expected() {
     }
     // And only there.
     let loaded = event_loop("completion_promise: yes").ok();
-    assert_eq!(loaded.definition.event_loop.completion_promise, Some(Text("yes".to_owned())));
+    assert_eq!(loaded.definition.event_loop.completion_promise, Some("yes".to_owned()));
     assert!(event_loop("stop_on_error: 'yes'").load().is_err());
 }
 
@@ -195,10 +195,9 @@ fn limits_on_both_sides() {
 
 #[test]
 fn a_run_can_not_be_made_endless() {
-    let ok = |lines: &str, enforceable: bool| {
-        let mut workspace = event_loop(lines);
-        workspace.sources.cost_enforceable = if enforceable { |_, _| true } else { |_, _| false };
-        workspace.load().is_ok()
+    let ok = |lines: &str, reports_cost: bool| {
+        let agent = reports_cost.then(|| "claude".to_owned());
+        event_loop(lines).flags(|flags| flags.agent = agent).load().is_ok()
     };
     assert!(ok("max_iterations: none", false));
     assert!(ok("max_runtime: none", false));
@@ -229,12 +228,12 @@ fn flags_reach_their_settings() {
     let plan = loaded.to_plan(Some("logs".into()), false).expect("a plan");
     assert_eq!(plan.task, Task::Text("fix #5: it's broken".to_owned()));
     assert_eq!(plan.agent.args, ["b c"]);
-    assert_eq!(plan.limits.max_iterations, Some(7));
-    assert_eq!(plan.limits.max_runtime, Some(5400 * SECOND));
-    assert_eq!(plan.limits.max_cost_usd, Some(2.5));
-    assert_eq!(plan.limits.iteration_timeout, Some(SECOND));
-    assert_eq!(plan.pace.delay, SECOND / 2);
-    assert!(plan.limits.stop_on_error && plan.once);
+    assert_eq!(plan.event_loop.max_iterations, Some(7));
+    assert_eq!(plan.event_loop.max_runtime, Some(5400 * SECOND));
+    assert_eq!(plan.event_loop.max_cost_usd, Some(2.5));
+    assert_eq!(plan.event_loop.iteration_timeout, SECOND);
+    assert_eq!(plan.event_loop.delay, SECOND / 2);
+    assert!(plan.event_loop.stop_on_error && plan.once);
     assert_eq!(plan.log_dir, Some("logs".into()));
     assert_eq!(from(&loaded, "enabled"), ("false".to_owned(), "--once".to_owned()));
 }
@@ -243,15 +242,15 @@ fn flags_reach_their_settings() {
 fn set_reads_yaml_and_leaves_other_text_alone() {
     let promise = |value: &str| {
         let loaded = event_loop("delay: 1").set(&format!("event_loop.completion_promise={value}")).ok();
-        loaded.definition.event_loop.completion_promise.unwrap().0
+        loaded.definition.event_loop.completion_promise.unwrap()
     };
     assert_eq!(promise("DONE #5 now"), "DONE #5 now");
     assert_eq!(promise("[unclosed"), "[unclosed");
     assert_eq!(promise("'quoted'"), "quoted");
     assert_eq!(promise("a=b=c"), "a=b=c");
     let loaded = event_loop("delay: 1").set("event_loop.failure_backoff={initial: 3s}").ok();
-    assert_eq!(loaded.definition.event_loop.failure_backoff.initial, Timeout(3 * SECOND));
-    assert_eq!(loaded.definition.event_loop.failure_backoff.max, Timeout(60 * SECOND));
+    assert_eq!(loaded.definition.event_loop.failure_backoff.initial, 3 * SECOND);
+    assert_eq!(loaded.definition.event_loop.failure_backoff.max, 60 * SECOND);
 }
 
 #[test]
@@ -382,14 +381,18 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
         .expect("a plan");
     let change = |sets: &[&str], flags: Flags| {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        change_plan(&plan, &sets, &flags, false)
+        settings_change(&plan, &sets, &flags).map(|change| {
+            let mut changed = plan.clone();
+            change.apply(&mut changed);
+            changed
+        })
     };
     assert_eq!(change(&[], Flags::default()).unwrap(), plan);
     let more = Flags { max_iterations: Some("10".to_owned()), ..Flags::default() };
     let changed = change(&["event_loop.silence_timeout=5m"], more).unwrap();
-    assert_eq!(changed.limits.max_iterations, Some(10));
-    assert_eq!(changed.limits.silence_timeout, Some(300 * SECOND));
-    assert_eq!(changed.limits.max_runtime, Some(90 * SECOND));
+    assert_eq!(changed.event_loop.max_iterations, Some(10));
+    assert_eq!(changed.event_loop.silence(), Some(300 * SECOND));
+    assert_eq!(changed.event_loop.max_runtime, Some(90 * SECOND));
     let endless =
         change(&["event_loop.max_runtime=none", "event_loop.max_iterations=none"], Flags::default());
     assert!(endless.unwrap_err().to_string().contains("needs another limit"));
@@ -402,7 +405,7 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
 
     let looser = change(&["loop_detection.enabled=false", "event_loop.delay=2s"], Flags::default()).unwrap();
     assert!(plan.stuck.enabled && !looser.stuck.enabled);
-    assert_eq!(looser.pace.delay, 2 * SECOND);
+    assert_eq!(looser.event_loop.delay, 2 * SECOND);
     // Who tunes similarity means it.
     let alike = change(&["event_loop.similarity_threshold=0.8"], Flags::default()).unwrap().stuck;
     assert_eq!((alike.similarity, alike.similarity_threshold), (Use::Stop, 0.8));
@@ -411,10 +414,6 @@ fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
         let error = change(&[&format!("event_loop.{key}")], Flags::default()).unwrap_err().to_string();
         assert!(error.contains("cannot be changed when a run is resumed"), "{error}");
     }
-
-    let mut odd = plan.clone();
-    odd.limits.iteration_timeout = None;
-    assert_eq!(change_plan(&odd, &[], &Flags::default(), false).unwrap(), odd);
 }
 
 #[test]
@@ -466,10 +465,7 @@ fn known_agents_are_completed_and_others_are_plain_commands() {
     );
     let other = plan("./my-agent.sh --fast");
     assert_eq!((other.agent.name.as_str(), other.agent.output.as_str()), ("command", "text"));
-    assert_eq!(
-        (other.limits.silence_timeout, plan("claude").limits.silence_timeout),
-        (None, Some(600 * SECOND))
-    );
+    assert_eq!((other.event_loop.silence(), plan("claude").event_loop.silence()), (None, Some(600 * SECOND)));
     let err =
         yml("agent: {name: claud}\nprompt: x\n").ok().to_plan(None, false).expect_err("unknown").to_string();
     assert!(err.contains("did you mean `claude`"), "{err}");

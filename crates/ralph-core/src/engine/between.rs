@@ -139,7 +139,7 @@ impl Turn<'_> {
 
     fn wait_before_next(&self) -> Option<(DelayReason, Duration)> {
         let state = self.state();
-        let (pace, patience) = (&state.plan.pace, &state.patience);
+        let (event_loop, pace, patience) = (&state.plan.event_loop, &state.plan.pace, &state.patience);
         // A limit is not waited for where another agent can work.
         let limited = patience.limited_until.filter(|_| !self.is_fallback_due());
         let until = limited.map(|until| self.worth_waiting(until));
@@ -159,12 +159,12 @@ impl Turn<'_> {
             return Some((DelayReason::Outage, pace.outage_backoff.delay(state.stuck.outages)));
         }
         if last.outcome.is_failure() {
-            let backoff = pace.failure_backoff.delay(state.consecutive_failures);
-            if backoff > pace.delay {
+            let backoff = event_loop.failure_backoff.delay(state.consecutive_failures);
+            if backoff > event_loop.delay {
                 return Some((DelayReason::Failure, backoff));
             }
         }
-        (!pace.delay.is_zero()).then_some((DelayReason::Delay, pace.delay))
+        (!event_loop.delay.is_zero()).then_some((DelayReason::Delay, event_loop.delay))
     }
 
     /// The first agent may be back before the limit of a fallback ends.
@@ -207,7 +207,7 @@ impl Turn<'_> {
         if count > 0 {
             self.emit(Event::GuidanceDelivered { iteration, count });
         }
-        let silence_timeout = self.state().plan.limits.silence_timeout;
+        let silence_timeout = self.state().plan.event_loop.silence();
         let prompt = Box::new(self.draft());
         self.effect(Effect::SpawnAgent(SpawnAgent { iteration, attempt, agent, prompt, silence_timeout }));
         if self.state().plan.commands.is_empty() {
@@ -220,7 +220,7 @@ impl Turn<'_> {
     pub(super) fn start_iteration_timeout(&mut self) {
         let timeout = self.iteration_timeout();
         let epoch = self.state().running().map(|running| running.epoch);
-        if let (Some(timeout), Some(epoch)) = (timeout, epoch) {
+        if let Some(epoch) = epoch {
             self.start_timer(TimerSlot::IterationTimeout, epoch, When::After(timeout));
         }
     }

@@ -91,10 +91,10 @@ impl Turn<'_> {
     }
 
     /// How long the agent that is running may work.
-    pub(super) fn iteration_timeout(&self) -> Option<Duration> {
+    pub(super) fn iteration_timeout(&self) -> Duration {
         let hat = self.wearing();
         let own = self.hat_plan(hat.as_deref()).and_then(|hat| hat.iteration_timeout);
-        own.or(self.state().plan.limits.iteration_timeout)
+        own.unwrap_or(self.state().plan.event_loop.iteration_timeout)
     }
 
     pub(super) fn wearing(&self) -> Option<HatKey> {

@@ -25,7 +25,7 @@ impl Turn<'_> {
         let message = match stops {
             Some(_) => why,
             None => {
-                let time = crate::duration::format(state.plan.limits.max_wait);
+                let time = crate::duration::format(state.plan.event_loop.max_wait);
                 format!("{why}; nobody has answered within {time}")
             }
         };

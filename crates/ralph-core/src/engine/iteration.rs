@@ -45,12 +45,12 @@ impl Turn<'_> {
                 self.decide();
             }
             (Some(KillCause::Timeout), _) => {
-                let limit = self.iteration_timeout().unwrap_or(exited.duration);
+                let limit = self.iteration_timeout();
                 let error = IterationFinished::timeout_error(limit);
                 self.finished(&exited, Outcome::TimedOut, Some(error));
             }
             (Some(KillCause::Silence), _) => {
-                let limit = self.state().plan.limits.silence_timeout.unwrap_or_default();
+                let limit = self.state().plan.event_loop.silence().unwrap_or_default();
                 let error = format!("killed after {} without output", crate::duration::format(limit));
                 self.finished(&exited, Outcome::Silent, Some(error));
             }
@@ -73,7 +73,7 @@ impl Turn<'_> {
         let patience = &self.state().patience;
         match failure.class {
             FailureClass::Limit => self.limit_hit(exited, failure),
-            FailureClass::Outage if patience.outages < self.state().plan.limits.max_outages => {
+            FailureClass::Outage if patience.outages < self.state().plan.event_loop.max_outages => {
                 self.interrupted(exited, InterruptCause::Outage);
                 self.decide();
             }
@@ -89,7 +89,7 @@ impl Turn<'_> {
     }
 
     fn limit_hit(&mut self, exited: &AgentExited, failure: &Failure) {
-        let (limits, pace) = (&self.state().plan.limits, &self.state().plan.pace);
+        let (limits, pace) = (&self.state().plan.event_loop, &self.state().plan.pace);
         // A minute more: clocks differ, and a limit that ends at noon is not always over at noon.
         // An end that has passed is believed once: else a stale one means a launch every minute.
         let limits_before = self.state().patience.limits;
@@ -197,7 +197,7 @@ impl Turn<'_> {
         let limited = self.state().patience.limited_until.is_some();
         self.interrupt_running(if limited { InterruptCause::Limit } else { InterruptCause::Crash });
         // Asked of the state alone: the crash that made it too many may itself have cut the records behind it.
-        if self.state().crashes > 0 && self.state().crashes >= self.state().plan.limits.max_attempts {
+        if self.state().crashes > 0 && self.state().crashes >= self.state().plan.event_loop.max_attempts {
             self.give_up_iteration();
         }
         self.decide();

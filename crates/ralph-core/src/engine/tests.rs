@@ -11,7 +11,7 @@ use crate::event::{
     IterationInterrupted, Outcome, RunResumed, UsageUpdated,
 };
 use crate::ids::{IterationNumber, RunId, Seq};
-use crate::plan::{AgentPlan, Limits, Pace, Plan, Task};
+use crate::plan::{AgentPlan, EventLoop, Pace, Plan, Task};
 use crate::record::Record;
 use crate::replay;
 use crate::stop::{Interrupt, StopKey};
@@ -27,7 +27,7 @@ fn plan() -> Plan {
 
 /// A plan that waits ten minutes between iterations.
 fn slow_plan() -> Plan {
-    Plan { pace: Pace { delay: secs(600), ..Pace::default() }, ..plan() }
+    Plan { event_loop: EventLoop { delay: secs(600), ..EventLoop::default() }, ..plan() }
 }
 
 /// An engine, its clock and its journal.
@@ -109,11 +109,11 @@ impl Run {
     }
 
     fn resume(&mut self) -> Vec<&'static str> {
-        let limits = self.engine.state().plan.limits.clone();
+        let limits = self.engine.state().plan.event_loop.clone();
         self.resume_with(limits)
     }
 
-    fn resume_with(&mut self, limits: Limits) -> Vec<&'static str> {
+    fn resume_with(&mut self, limits: EventLoop) -> Vec<&'static str> {
         self.send(Command::ResumeRun(Box::new(RunResumed::new("0", 2, limits))))
     }
 
@@ -351,8 +351,8 @@ fn what_followed_a_finished_iteration_is_decided_again_if_it_was_lost() {
 
 #[test]
 fn a_limit_holds_after_a_resume_unless_it_is_raised() {
-    let limits = |n| Limits { max_iterations: Some(n), ..Limits::default() };
-    let mut run = Run::new(Plan { limits: limits(1), ..plan() });
+    let limits = |n| EventLoop { max_iterations: Some(n), ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits(1), ..plan() });
     run.later(1).exit(Exit::Code(0));
     assert_eq!(run.stop_reason(), Some(("max_iterations", 3)));
     assert_eq!(run.resume(), ["run.resumed", "run.stopped"]);
@@ -364,8 +364,8 @@ fn a_limit_holds_after_a_resume_unless_it_is_raised() {
 
 #[test]
 fn a_resume_after_too_many_failures_gets_one_more_try() {
-    let limits = Limits { max_consecutive_failures: 1, ..Limits::default() };
-    let mut run = Run::new(Plan { limits, ..plan() });
+    let limits = EventLoop { max_consecutive_failures: 1, ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits, ..plan() });
     run.exit(Exit::Code(1));
     assert_eq!(run.stop_reason(), Some(("consecutive_failures", 1)));
     assert_eq!(run.resume(), ["run.resumed", "iteration.started"]);
@@ -375,8 +375,8 @@ fn a_resume_after_too_many_failures_gets_one_more_try() {
 
 #[test]
 fn work_before_a_resume_counts_against_the_runtime() {
-    let limits = Limits { max_runtime: Some(secs(10)), ..Limits::default() };
-    let mut run = Run::new(Plan { limits, ..plan() });
+    let limits = EventLoop { max_runtime: Some(secs(10)), ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits, ..plan() });
     run.later(4).send(stop(StopHow::Kill));
     run.exit(Exit::Signal(9));
     run.later(3600).resume();
@@ -386,8 +386,8 @@ fn work_before_a_resume_counts_against_the_runtime() {
 
 #[test]
 fn timers_of_a_moment_that_has_passed_are_ignored() {
-    let limits = Limits { max_runtime: Some(secs(1000)), ..Limits::default() };
-    let mut run = Run::new(Plan { limits, ..slow_plan() });
+    let limits = EventLoop { max_runtime: Some(secs(1000)), ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: EventLoop { delay: secs(600), ..limits }, ..plan() });
     let (timeout, _) = run.timer(TimerSlot::IterationTimeout);
     let (runtime, _) = run.timer(TimerSlot::Guard(StopKey::by_name("max_runtime").expect("a guard")));
     let (wall, _) = run.timer(TimerSlot::Guard(StopKey::by_name("max_wall_time").expect("a guard")));
@@ -476,8 +476,8 @@ fn a_failed_journal_stops_every_phase_and_only_once() {
 
 #[test]
 fn a_cost_that_is_no_money_does_not_switch_the_limit_off() {
-    let limits = Limits { max_cost_usd: Some(1.0), ..Limits::default() };
-    let mut run = Run::new(Plan { limits, ..plan() });
+    let limits = EventLoop { max_cost_usd: Some(1.0), ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits, ..plan() });
     let told = usage(&run, 0.9);
     run.send(told);
     for nonsense in [f64::NAN, f64::NEG_INFINITY, f64::INFINITY, -5.0] {
@@ -505,17 +505,17 @@ fn parts_of_a_millisecond_do_not_part_the_state_from_its_journal() {
 
 #[test]
 fn of_several_spent_guards_the_first_in_the_fixed_order_ends_the_run() {
-    let limits = |iterations, runtime, wall, cost, failures| Limits {
+    let limits = |iterations, runtime, wall, cost, failures| EventLoop {
         max_iterations: Some(iterations),
         max_runtime: Some(secs(runtime)),
         max_wall_time: secs(wall),
         max_cost_usd: Some(cost),
         max_consecutive_failures: failures,
-        ..Limits::default()
+        ..EventLoop::default()
     };
     // One iteration of ten seconds and ten dollars. It reports as late as its money and its time are used up.
-    let ends_by = |limits: Limits, code| {
-        let mut run = Run::new(Plan { limits, ..plan() });
+    let ends_by = |limits: EventLoop, code| {
+        let mut run = Run::new(Plan { event_loop: limits, ..plan() });
         run.later(10);
         let exited = AgentExited { cost_usd: Some(10.0), ..run.exited(Exit::Code(code)) };
         run.send(Report::AgentExited(Box::new(exited)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
-use crate::plan::{Limits, Pace, Plan, StuckPlan};
+use crate::plan::{Plan, SettingsChange};
 use crate::stop::{StopKey, StopKind};
 use crate::time::millis;
 
@@ -24,23 +24,14 @@ pub struct RunStarted {
 pub struct RunResumed {
     pub version: String,
     pub pid: u32,
-    /// The limits from here on: the old ones, or what the person raised them to.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    pub limits: Limits,
-    /// The waits between iterations from here on, where the person changed them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
-    pub pace: Option<Pace>,
-    /// What counts as being stuck from here on, where the person changed that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
-    pub stuck: Option<StuckPlan>,
+    /// The settings that are different from here on.
+    #[serde(default, skip_serializing_if = "SettingsChange::is_empty")]
+    pub settings: SettingsChange,
 }
 
 impl RunResumed {
-    /// Nothing but the limits can be other than before.
-    pub fn new(version: impl Into<String>, pid: u32, limits: Limits) -> Self {
-        Self { version: version.into(), pid, limits, pace: None, stuck: None }
+    pub fn new(version: impl Into<String>, pid: u32, settings: impl Into<SettingsChange>) -> Self {
+        Self { version: version.into(), pid, settings: settings.into() }
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) const DEF: GuardDef = GuardDef {
     },
     setting: "event_loop.max_consecutive_failures",
     asked: &[Asked::AfterFailure],
-    build: |plan| Some(Box::new(ConsecutiveFailures { max: plan.limits.max_consecutive_failures })),
+    build: |plan| Some(Box::new(ConsecutiveFailures { max: plan.event_loop.max_consecutive_failures })),
 };
 
 struct ConsecutiveFailures {

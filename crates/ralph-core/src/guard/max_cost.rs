@@ -13,7 +13,7 @@ pub(super) const DEF: GuardDef = GuardDef {
     },
     setting: "event_loop.max_cost_usd",
     asked: &[Asked::BeforeIteration, Asked::OnUsage],
-    build: |plan| plan.limits.max_cost_usd.map(|max| Box::new(MaxCost { max }) as Box<dyn Guard>),
+    build: |plan| plan.event_loop.max_cost_usd.map(|max| Box::new(MaxCost { max }) as Box<dyn Guard>),
 };
 
 struct MaxCost {

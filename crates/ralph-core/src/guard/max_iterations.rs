@@ -13,7 +13,7 @@ pub(super) const DEF: GuardDef = GuardDef {
     },
     setting: "event_loop.max_iterations",
     asked: &[Asked::BeforeIteration],
-    build: |plan| plan.limits.max_iterations.map(|max| Box::new(MaxIterations { max }) as Box<dyn Guard>),
+    build: |plan| plan.event_loop.max_iterations.map(|max| Box::new(MaxIterations { max }) as Box<dyn Guard>),
 };
 
 struct MaxIterations {

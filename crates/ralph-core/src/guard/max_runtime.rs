@@ -16,7 +16,7 @@ pub(super) const DEF: GuardDef = GuardDef {
     },
     setting: "event_loop.max_runtime",
     asked: &[Asked::BeforeIteration],
-    build: |plan| plan.limits.max_runtime.map(|max| Box::new(MaxRuntime { max }) as Box<dyn Guard>),
+    build: |plan| plan.event_loop.max_runtime.map(|max| Box::new(MaxRuntime { max }) as Box<dyn Guard>),
 };
 
 struct MaxRuntime {

@@ -13,7 +13,7 @@ pub(super) const DEF: GuardDef = GuardDef {
     },
     setting: "event_loop.max_tokens",
     asked: &[Asked::BeforeIteration, Asked::OnUsage],
-    build: |plan| plan.limits.max_tokens.map(|max| Box::new(MaxTokens { max }) as Box<dyn Guard>),
+    build: |plan| plan.event_loop.max_tokens.map(|max| Box::new(MaxTokens { max }) as Box<dyn Guard>),
 };
 
 struct MaxTokens {

@@ -16,7 +16,7 @@ pub(super) const DEF: GuardDef = GuardDef {
     },
     setting: "event_loop.max_wall_time",
     asked: &[Asked::BeforeIteration],
-    build: |plan| Some(Box::new(MaxWallTime { max: plan.limits.max_wall_time })),
+    build: |plan| Some(Box::new(MaxWallTime { max: plan.event_loop.max_wall_time })),
 };
 
 struct MaxWallTime {

@@ -13,7 +13,7 @@ pub(super) const DEF: GuardDef = GuardDef {
     },
     setting: "event_loop.stop_on_error",
     asked: &[Asked::AfterFailure],
-    build: |plan| plan.limits.stop_on_error.then(|| Box::new(StopOnError) as Box<dyn Guard>),
+    build: |plan| plan.event_loop.stop_on_error.then(|| Box::new(StopOnError) as Box<dyn Guard>),
 };
 
 struct StopOnError;

@@ -16,7 +16,7 @@ use crate::hat::{HatPlan, HatsPlan, Pattern, Payload};
 use crate::ids::{RunId, Seq};
 use crate::input::{Command, Input, Report};
 use crate::marker::Published;
-use crate::plan::{AgentPlan, Pace, Plan, Task};
+use crate::plan::{AgentPlan, EventLoop, Plan, Task};
 use crate::record::Record;
 use crate::replay;
 use crate::state::{Phase, RunState};
@@ -40,11 +40,11 @@ fn hats(hats: Vec<HatPlan>) -> Plan {
 
 fn plan(hats: HatsPlan) -> Plan {
     let base = Plan::new("test", "/w", Task::Text("the task".into()), AgentPlan::command("agent"));
-    let pace = Pace {
+    let event_loop = EventLoop {
         failure_backoff: crate::plan::Backoff { initial: Duration::ZERO, ..Default::default() },
-        ..base.pace
+        ..base.event_loop
     };
-    Plan { hats: Some(Box::new(hats)), pace, ..base }
+    Plan { hats: Some(Box::new(hats)), event_loop, ..base }
 }
 
 /// The loop of the issue: an executor, a reviewer with a limit, an escalator.
@@ -149,7 +149,7 @@ impl Run {
 
     fn resume(&mut self) {
         let state = replay::fold(&self.journal).unwrap();
-        let limits = state.plan.limits.clone();
+        let limits = state.plan.event_loop.clone();
         self.engine = Engine::from_state(state);
         self.send(Command::ResumeRun(Box::new(RunResumed::new("0", 2, limits))));
     }

@@ -1,32 +1,42 @@
 //! What counts as being stuck, and what is done about it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StuckPlan {
-    pub enabled: bool,
-    pub action: StuckAction,
-    /// How many alarms in a row are answered by a redirect before the run stops.
-    pub redirects: u32,
-    /// The longest circle that is looked for, in iterations.
-    pub window: usize,
-    /// How many repeats more than usual an alarm takes.
-    pub patience: u32,
-    pub similarity: Use,
-    /// Outputs that each one is compared with.
-    pub similarity_window: usize,
-    /// From 0 to 1.
-    pub similarity_threshold: f64,
-    pub signature: Use,
-    /// How often in a row the same signature has to come.
-    pub signature_threshold: usize,
-    /// What these match in an output is not looked at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ignore: Vec<String>,
+use super::section::section;
+use super::value::{Amount, Ratio, Regex, Rule, Size, leaf};
+
+section! {
+    pub struct StuckPlan, changed by StuckChange {
+        /// Whether to look for iterations that bring nothing new.
+        enabled: bool = true,
+        /// What to do about them. `redirect`: tell the next iteration what was seen and to take a different approach, and stop
+        /// if that does not help. `stop`: stop at once. `ask`: pause and let a person choose. `warn`: only say so.
+        action: StuckAction = StuckAction::Redirect,
+        /// How many alarms in a row are answered by a redirect before the run stops.
+        redirects: Amount = 1,
+        /// The longest circle that is looked for, in iterations.
+        window: Size = 6,
+        /// How many repeats more than usual an alarm takes.
+        patience: Amount = 0,
+        /// What outputs that are alike line by line are good for. `evidence`: they are told, and support what is decided. `stop`: a match
+        /// ends the run by itself. `off`: nobody looks. Not set: evidence, or stop if a window or a threshold of similarity is set.
+        similarity: UseOfAlarm = Use::Evidence,
+        /// How many of the last outputs each one is compared with. Setting it means `similarity: stop`.
+        similarity_window: Size = 5,
+        /// How much alike two outputs have to be, from 0 to 1. Setting it means `similarity: stop`.
+        similarity_threshold: Ratio = 0.9,
+        /// What signatures are good for, as with `similarity`: the main error, failing tests, edit or search of an iteration.
+        signature: UseOfAlarm = Use::Evidence,
+        /// How often in a row the same signature has to come.
+        signature_threshold: Size = 3,
+        /// Regular expressions: what they match in an output is not looked at.
+        ignore: Vec<Regex> = Vec::new(),
+    }
 }
 
 /// What is done about an alarm.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StuckAction {
     /// Tell the next iteration what was seen and to take another way; stop if that does not help.
@@ -62,26 +72,35 @@ impl Use {
 /// Signatures that are remembered.
 pub const SIGNATURE_WINDOW: usize = 5;
 
-impl Default for StuckPlan {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            action: StuckAction::Redirect,
-            redirects: 1,
-            window: 6,
-            patience: 0,
-            similarity: Use::Evidence,
-            similarity_window: 5,
-            similarity_threshold: 0.9,
-            signature: Use::Evidence,
-            signature_threshold: 3,
-            ignore: Vec::new(),
-        }
-    }
+leaf!(StuckAction, StuckAction, |it| it, |it| *it);
+
+/// The [`Use`]s that a definition can give to a detector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UseOfAlarm {
+    Evidence,
+    Stop,
+    Off,
 }
 
+leaf!(
+    UseOfAlarm,
+    Use,
+    |it| match it {
+        Self::Evidence => Use::Evidence,
+        Self::Stop => Use::Stop,
+        Self::Off => Use::Off,
+    },
+    |it| match it {
+        // To decide is not for a definition to give away.
+        Use::Evidence | Use::Decide => Self::Evidence,
+        Use::Stop => Self::Stop,
+        Use::Off => Self::Off,
+    }
+);
+
 impl StuckPlan {
-    /// As in journals of a time when nobody looked.
+    /// Nobody looks.
     pub fn off() -> Self {
         Self { enabled: false, ..Self::default() }
     }

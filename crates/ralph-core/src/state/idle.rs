@@ -105,7 +105,7 @@ impl RunState {
         };
         match plan.reaction(state) {
             Some(Reaction::Stop) => None,
-            Some(Reaction::Ask) => Some((DelayReason::Question, self.plan.limits.max_wait)),
+            Some(Reaction::Ask) => Some((DelayReason::Question, self.plan.event_loop.max_wait)),
             Some(Reaction::Wait(_)) | None => {
                 let grown = || Some(plan.wait_in(state)?.backoff.delay(self.idle.streak));
                 chosen.or_else(grown).map(|delay| (reason, delay))
@@ -125,7 +125,7 @@ impl RunState {
         if iterations == 0 || waited.is_zero() {
             return None;
         }
-        let each = worked.as_secs_f64() / f64::from(iterations) + self.plan.pace.delay.as_secs_f64();
+        let each = worked.as_secs_f64() / f64::from(iterations) + self.plan.event_loop.delay.as_secs_f64();
         let iterations = (waited.as_secs_f64() / each.max(LEAST_ITERATION.as_secs_f64())).floor() as u64;
         let average = |cost: f64| cost / f64::from(self.iterations_finished.max(1));
         let cost_usd = self.cost_usd.map(|cost| average(cost) * iterations as f64);

@@ -9,7 +9,7 @@ use ralph_core::event::{AgentExited, Exit, FORMAT, RunStarted, WakeCause, WakeTr
 use ralph_core::ids::RunId;
 use ralph_core::input::{Input, Report};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{AgentPlan, Backoff, IdlePlan, Limits, Plan, Task, WaitPlan, WakePlan};
+use ralph_core::plan::{AgentPlan, Backoff, EventLoop, IdlePlan, Plan, Task, WaitPlan, WakePlan};
 use ralph_core::time::Timestamp;
 use serde::Deserialize;
 
@@ -95,11 +95,15 @@ impl Sim {
         let works: Vec<Work> = lines.map(|line| serde_json::from_str(line).expect("work")).collect();
         let start = Timestamp::from_millis(1_768_770_000_000);
         let day = Duration::from_secs(header.hours * 3600);
-        let limits =
-            Limits { max_iterations: None, max_runtime: Some(day), max_wall_time: day, ..Limits::default() };
+        let limits = EventLoop {
+            max_iterations: None,
+            max_runtime: Some(day),
+            max_wall_time: day,
+            ..EventLoop::default()
+        };
         let plan = Plan {
             idle,
-            limits,
+            event_loop: limits,
             ..Plan::new("night", "/w", Task::Text("work".into()), AgentPlan::command("agent"))
         };
         let (run, version) = (RunId("night".into()), "0".to_owned());

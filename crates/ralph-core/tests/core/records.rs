@@ -6,7 +6,7 @@ use ralph_core::engine::Engine;
 use ralph_core::event::{AgentExited, AgentText, Event, Exit, Guidance, RunStarted, TimerId, TimerSlot};
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::plan::{Limits, Proof};
+use ralph_core::plan::{EventLoop, Proof};
 use ralph_core::record::{Chain, Record};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -20,8 +20,8 @@ const DAMAGES: u64 = 24_000;
 fn journal() -> Vec<Record> {
     let mut now = Timestamp::from_millis(1_768_730_400_000);
     let mut first: RunStarted = started(&mut Rng::new(7));
-    first.plan.limits =
-        Limits { max_iterations: Some(12), max_consecutive_failures: 99, ..Limits::default() };
+    first.plan.event_loop =
+        EventLoop { max_iterations: Some(12), max_consecutive_failures: 99, ..EventLoop::default() };
     first.plan.once = false;
     // Nobody here runs gates.
     first.plan.proof = Proof::default();

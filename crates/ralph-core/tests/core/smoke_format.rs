@@ -13,7 +13,7 @@ use ralph_core::hat::HatsPlan;
 use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{
-    AgentPlan, Backoff, GatePlan, GateWhen, IdlePlan, Limits, Pace, Plan, Proof, Reaction, SignalPlan,
+    AgentPlan, Backoff, EventLoop, GatePlan, GateWhen, IdlePlan, Pace, Plan, Proof, Reaction, SignalPlan,
     StuckAction, StuckPlan, Task, Use, WaitPlan, WakePlan,
 };
 use ralph_core::stop::{Interrupt, StopKind};
@@ -179,7 +179,7 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
     let task = Task::Text(settings.prompt.clone().unwrap_or_default());
     Ok(Plan {
         fallback: settings.fallback.iter().map(agent).collect(),
-        limits: limits(settings)?,
+        event_loop: event_loop(settings)?,
         pace: pace(settings)?,
         signals: SignalPlan {
             completion_promise: settings.completion_promise.clone(),
@@ -245,10 +245,10 @@ fn optional(text: &Option<String>) -> Result<Option<Duration>, String> {
     text.as_deref().map(time).transpose()
 }
 
-fn limits(settings: &Settings) -> Result<Limits, String> {
-    let limits = Limits::default();
+fn event_loop(settings: &Settings) -> Result<EventLoop, String> {
+    let (limits, backoff) = (EventLoop::default(), Backoff::default());
     let failures = settings.max_consecutive_failures;
-    Ok(Limits {
+    Ok(EventLoop {
         max_iterations: settings.max_iterations.or(limits.max_iterations),
         max_runtime: optional(&settings.max_runtime)?.or(limits.max_runtime),
         max_wall_time: optional(&settings.max_wall_time)?.unwrap_or(limits.max_wall_time),
@@ -256,11 +256,18 @@ fn limits(settings: &Settings) -> Result<Limits, String> {
         max_tokens: settings.max_tokens,
         max_consecutive_failures: failures.unwrap_or(limits.max_consecutive_failures),
         stop_on_error: settings.stop_on_error,
-        iteration_timeout: optional(&settings.iteration_timeout)?.or(limits.iteration_timeout),
-        silence_timeout: optional(&settings.silence_timeout)?,
+        iteration_timeout: optional(&settings.iteration_timeout)?.unwrap_or(limits.iteration_timeout),
+        silence_timeout: Some(optional(&settings.silence_timeout)?),
         max_attempts: limits.max_attempts,
         max_wait: optional(&settings.max_wait)?.unwrap_or(limits.max_wait),
         max_outages: settings.max_outages.unwrap_or(limits.max_outages),
+        delay: optional(&settings.delay)?.unwrap_or_default(),
+        failure_backoff: Backoff {
+            initial: optional(&settings.backoff_initial)?.unwrap_or(backoff.initial),
+            factor: backoff.factor,
+            max: optional(&settings.backoff_max)?.unwrap_or(backoff.max),
+        },
+        ..limits
     })
 }
 
@@ -292,14 +299,8 @@ fn idle(settings: &Settings) -> Result<IdlePlan, String> {
 }
 
 fn pace(settings: &Settings) -> Result<Pace, String> {
-    let (pace, backoff) = (Pace::default(), Backoff::default());
+    let pace = Pace::default();
     Ok(Pace {
-        delay: optional(&settings.delay)?.unwrap_or_default(),
-        failure_backoff: Backoff {
-            initial: optional(&settings.backoff_initial)?.unwrap_or(backoff.initial),
-            factor: backoff.factor,
-            max: optional(&settings.backoff_max)?.unwrap_or(backoff.max),
-        },
         fallback_after: settings.fallback_after.unwrap_or(pace.fallback_after),
         fallback_wait: optional(&settings.fallback_wait)?.unwrap_or(pace.fallback_wait),
         ..pace

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use ralph_core::event::{Event, RunStopped};
-use ralph_core::plan::{AgentPlan, Limits, Plan, StuckPlan, Task};
+use ralph_core::plan::{AgentPlan, EventLoop, Plan, SettingsChange, StuckPlan, Task};
 use ralph_core::record::Record;
 use ralph_core::replay::Verifier;
 use ralph_core::stop::StopKind;
@@ -52,19 +52,23 @@ impl Storage for FillsUp {
 fn plan(workspace: &Path, log: &Path) -> Plan {
     let script = format!("echo $RALPH_ITERATION.$RALPH_ATTEMPT >> {}; echo worked", log.display());
     let agent = AgentPlan { args: vec!["-c".to_owned(), script], ..AgentPlan::command("sh") };
-    let limits = Limits { max_iterations: Some(10_000), ..Limits::default() };
+    let limits = EventLoop { max_iterations: Some(10_000), ..EventLoop::default() };
     // It says the same each time, and is not to be stopped for that.
     let stuck = StuckPlan::off();
-    Plan { limits, stuck, ..Plan::new("disk", workspace, Task::Text("fill the disk".to_owned()), agent) }
+    Plan {
+        event_loop: limits,
+        stuck,
+        ..Plan::new("disk", workspace, Task::Text("fill the disk".to_owned()), agent)
+    }
 }
 
 /// One session. `writes` of them succeed, then the disk is full; none: it never fills.
-fn work(session: Session, writes: Option<usize>, plan: Option<Plan>) -> RunStopped {
+fn work(session: Session, writes: Option<usize>, change: SettingsChange) -> RunStopped {
     let session = match writes {
         Some(writes_left) => session.through(|inner| Box::new(FillsUp { inner, writes_left })),
         None => session,
     };
-    session.work("test", plan, &mut |_| {}).expect("the reserve has room for the end")
+    session.work("test", change, &mut |_| {}).expect("the reserve has room for the end")
 }
 
 fn a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing() {
@@ -78,20 +82,19 @@ fn a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing() {
     let session = Session::create(&store, plan(&workspace, &log)).expect("a run");
     let run = session.run_dir().clone();
     // A different write fails each time: some in the middle of an iteration, some with its end in hand.
-    let mut stopped = work(session, Some(1), None);
+    let mut stopped = work(session, Some(1), SettingsChange::default());
     for failure in 1..FAILURES {
         assert_eq!((stopped.reason.as_str(), stopped.kind), ("journal_error", StopKind::Failed));
         assert!(stopped.message.starts_with("cannot write the journal: "), "{}", stopped.message);
         let session = Session::open(&store, run.clone()).expect("it can be resumed");
         assert_eq!(session.cut, None, "nothing half written is left behind");
-        stopped = work(session, Some(1 + failure % 6), None);
+        stopped = work(session, Some(1 + failure % 6), SettingsChange::default());
     }
     let session = Session::open(&store, run.clone()).expect("it can be resumed");
     let state = session.state().expect("a state");
     let finished = state.iterations_finished;
-    let limits = Limits { max_iterations: Some(finished + 3), ..Limits::default() };
-    let plan = Plan { limits, ..state.plan.clone() };
-    let end = work(session, None, Some(plan));
+    let limits = EventLoop { max_iterations: Some(finished + 3), ..EventLoop::default() };
+    let end = work(session, None, limits.into());
     assert_eq!((end.reason.as_str(), end.iterations), ("max_iterations", finished + 3));
 
     let (records, recorded) = (records(&run.path), executed(&log));

@@ -5,14 +5,14 @@ use crate::{Style, Verbosity};
 use ralph_core::event::JournalFailed;
 use ralph_core::event::{Exit, StopHow, TimerSlot};
 use ralph_core::input::Report;
-use ralph_core::plan::{Limits, Plan, Proof};
+use ralph_core::plan::{EventLoop, Plan, Proof};
 use ralph_core::stop::{Interrupt, StopKey};
 use unicode_width::UnicodeWidthStr;
 
-fn limited(change: impl FnOnce(&mut Limits)) -> Script {
-    let mut limits = Limits::default();
+fn limited(change: impl FnOnce(&mut EventLoop)) -> Script {
+    let mut limits = EventLoop::default();
     change(&mut limits);
-    Script::start(Plan { limits, ..plan() })
+    Script::start(Plan { event_loop: limits, ..plan() })
 }
 
 fn closing(script: &Script) -> String {
@@ -61,9 +61,9 @@ fn out_of_iterations() {
 
 #[test]
 fn out_of_iterations_with_a_claim_that_was_refused() {
-    let limits = Limits { max_iterations: Some(2), ..Limits::default() };
+    let limits = EventLoop { max_iterations: Some(2), ..EventLoop::default() };
     let proof = Proof { require_passing_tests: true, ..Proof::default() };
-    let plan = Plan { limits, proof, ..plan() };
+    let plan = Plan { event_loop: limits, proof, ..plan() };
     let mut script = Script::start(plan.clone());
     script.ends(3, |exited| exited.claims_complete = true).works(30, 0, 0.1);
     insta::assert_snapshot!(closing(&script), @r#"

@@ -5,7 +5,7 @@ use crate::{Style, event_line, explain, list, status};
 use ralph_core::event::{Exit, TimerSlot};
 use ralph_core::ids::RunId;
 use ralph_core::input::Command;
-use ralph_core::plan::{IdlePlan, Limits, Plan, Reaction};
+use ralph_core::plan::{EventLoop, IdlePlan, Plan, Reaction};
 use ralph_core::stop::StopKey;
 use ralph_model::{RunListing, RunWord};
 use unicode_width::UnicodeWidthStr;
@@ -15,8 +15,8 @@ fn explained(script: &Script, alive: bool) -> String {
 }
 
 fn failing() -> Script {
-    let limits = Limits { max_consecutive_failures: 2, max_cost_usd: Some(5.0), ..Limits::default() };
-    let mut script = Script::start(Plan { limits, ..plan() });
+    let limits = EventLoop { max_consecutive_failures: 2, max_cost_usd: Some(5.0), ..EventLoop::default() };
+    let mut script = Script::start(Plan { event_loop: limits, ..plan() });
     script.works(41, 2, 0.12).fails(3, 7).pass(1).fire(TimerSlot::Wait).fails(2, 1);
     script
 }
@@ -197,7 +197,7 @@ fn a_list_of_runs() {
 fn every_event_as_a_line() {
     let mut script = Script::start(plan());
     script.says("Reading.").spends(0.05).works(41, 2, 0.12).hears("hello").fails(2, 3);
-    script.resumes(plan().limits).input(Command::PauseRun).input(Command::UnpauseRun { now: false });
+    script.resumes(plan().event_loop).input(Command::PauseRun).input(Command::UnpauseRun { now: false });
     let mut lines: Vec<String> = Vec::new();
     for record in script.records.iter().chain(&eventful().records[20..]).chain(&failing().records[5..]) {
         lines.push(event_line::render(record, &Style::plain()));

@@ -7,7 +7,7 @@ use crate::{LiveScreen, PlainScreen, Screen, ScreenOptions, Verbosity};
 use ralph_core::event::{TimerSlot, WakeCause, WakeTriggered};
 use ralph_core::input::{Command, Report};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{Backoff, IdlePlan, Limits, Plan, Reaction, WaitPlan};
+use ralph_core::plan::{Backoff, EventLoop, IdlePlan, Plan, Reaction, WaitPlan};
 
 fn idle_plan(max: Option<u64>) -> Plan {
     let secs = Duration::from_secs;
@@ -62,7 +62,7 @@ fn an_idle_iteration_does_not_catch_the_eye() {
 #[test]
 fn a_resumed_run_says_what_is_left_of_its_wait() {
     let mut script = Script::start(idle_plan(None));
-    script.idles(AgentState::Idle).pass(20).resumes(Limits::default());
+    script.idles(AgentState::Idle).pass(20).resumes(EventLoop::default());
     let text = plain(&script.records, Verbosity::Normal);
     assert!(
         text.contains(

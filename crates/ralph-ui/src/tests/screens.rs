@@ -83,7 +83,7 @@ fn a_resumed_run_is_told_from_its_resume_on() {
     let mut script = Script::start(plan());
     script.works(41, 2, 0.12).pass(5);
     let (fold, before) = (counted(&script.records), script.records.len());
-    script.pass(3600).resumes(plan().limits).works(9, 0, 0.05).says("half").pass(1);
+    script.pass(3600).resumes(plan().event_loop).works(9, 0, 0.05).says("half").pass(1);
     let options = ScreenOptions { fold, ..ScreenOptions::new(Style::plain()) };
     let text = show(&script.records[before..], |out| PlainScreen::new(out, options));
     insta::assert_snapshot!(text, @r#"
@@ -117,7 +117,7 @@ fn a_single_pass_speaks_of_no_limits() {
 fn every_wait_has_a_line_and_a_long_one_a_date() {
     let with_delay = |millis| {
         let mut plan = plan();
-        plan.pace.delay = std::time::Duration::from_millis(millis);
+        plan.event_loop.delay = std::time::Duration::from_millis(millis);
         let mut script = Script::start(plan);
         script.works(5, 0, 0.0);
         plain(&script.records, Verbosity::Normal)

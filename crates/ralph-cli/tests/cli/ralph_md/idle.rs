@@ -62,7 +62,7 @@ fn absent_idle_settings_never_wait_and_empty_ones_have_defaults() {
     let events = ralph.world.wait_for("delay.started", 1);
     assert_eq!(events.last("delay.started")["wait_ms"], 30_000);
     let plan = &events.0[0]["plan"]["idle"]["wait"];
-    let backoff = json!({"initial_ms": 30_000, "factor": 2.0, "max_ms": 300_000});
+    let backoff = json!({"initial": "30s", "factor": 2.0, "max": "5m"});
     assert_eq!(*plan, json!({"backoff": backoff}));
     let until = events.last("delay.started")["until"].as_str().expect("a time");
     assert!(until > events.last("delay.started")["at"].as_str().expect("a time"));

@@ -72,7 +72,7 @@ impl Run {
 #[test]
 fn the_engine_waits_between_iterations_and_not_behind_the_last() {
     let mut plan = slow_plan();
-    plan.limits.max_iterations = Some(3);
+    plan.event_loop.max_iterations = Some(3);
     let mut run = Run::new(plan);
     for _ in 0..2 {
         run.works();
@@ -126,7 +126,7 @@ fn any_iteration_that_is_not_idle_starts_the_idle_streak_and_time_again() {
 #[test]
 fn an_agent_that_failed_or_ran_out_of_time_is_not_idle() {
     let mut plan = waits(200, 500, None);
-    plan.limits.iteration_timeout = Some(secs(60));
+    plan.event_loop.iteration_timeout = secs(60);
     let mut run = Run::new(plan);
     let idle = |run: &Run, exit| AgentExited { state: Some(AgentState::Idle), ..run.exited(exit) };
     let failed = idle(run.later(1), Exit::Code(1));
@@ -206,8 +206,8 @@ fn a_resumed_wait_ends_when_it_was_meant_to_and_looks_for_work_again() {
 #[test]
 fn two_thousand_idle_iterations_in_a_row_wait_the_longest_time_and_no_longer() {
     let mut plan = idle_plan(None);
-    plan.limits.max_iterations = Some(3000);
-    plan.limits.max_wall_time = crate::duration::MAX;
+    plan.event_loop.max_iterations = Some(3000);
+    plan.event_loop.max_wall_time = crate::duration::MAX;
     let mut run = Run::new(plan);
     for streak in 1..=2000 {
         run.idles();

@@ -98,8 +98,8 @@ fn a_reset_time_gets_a_minute_more_and_one_that_has_passed_only_the_minute() {
 
 #[test]
 fn a_limit_is_waited_for_exactly_as_long_as_max_wait() {
-    let limits = Limits { max_wait: HOUR, ..Limits::default() };
-    let mut run = Run::new(Plan { limits: limits.clone(), ..plan() });
+    let limits = EventLoop { max_wait: HOUR, ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits.clone(), ..plan() });
     run.limited(HOUR - MINUTE);
     assert_eq!(run.delay(), (DelayReason::Limit, HOUR));
     run.wait();
@@ -108,7 +108,7 @@ fn a_limit_is_waited_for_exactly_as_long_as_max_wait() {
     assert_eq!(run.interruption().why, InterruptCause::Limit);
     assert_eq!(run.stop_reason(), Some(("usage_limit", 4)));
 
-    let mut guessed = Run::new(Plan { limits: Limits { max_wait: secs(599), ..limits }, ..plan() });
+    let mut guessed = Run::new(Plan { event_loop: EventLoop { max_wait: secs(599), ..limits }, ..plan() });
     guessed.fail(FailureClass::Limit);
     assert_eq!(guessed.stop_reason(), Some(("usage_limit", 4)), "a guess is bounded too");
 }
@@ -157,8 +157,8 @@ fn a_resume_in_the_wait_for_a_limit_waits_only_the_rest() {
 
 #[test]
 fn a_limit_that_is_on_disk_is_no_crash_of_its_iteration() {
-    let limits = Limits { max_attempts: 1, ..Limits::default() };
-    let mut run = Run::new(Plan { limits, ..plan() });
+    let limits = EventLoop { max_attempts: 1, ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits, ..plan() });
     run.later(3).limited(HOUR);
     run.crash_behind("limit.hit");
     assert_eq!(run.resume(), ["run.resumed", "iteration.interrupted", "delay.started"]);
@@ -193,8 +193,8 @@ fn a_limit_of_five_hours_costs_at_most_three_launches() {
 
 #[test]
 fn outages_in_a_row_are_counted_until_an_iteration_is_finished() {
-    let limits = Limits { max_outages: 2, ..Limits::default() };
-    let mut run = Run::new(Plan { limits, ..plan() });
+    let limits = EventLoop { max_outages: 2, ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits, ..plan() });
     let row = |run: &mut Run, number: u32| {
         for (nth, wait) in [(1, 10), (2, 20)] {
             assert_eq!(run.spawned(), Some((number, nth, vec![])));
@@ -380,8 +380,8 @@ fn a_request_to_stop_counts_more_than_the_limit_that_came_with_it() {
 
 #[test]
 fn tokens_that_no_number_holds_spend_the_limit_and_do_not_panic() {
-    let limits = Limits { max_tokens: Some(u64::MAX), ..Limits::default() };
-    let mut run = Run::new(Plan { limits, ..plan() });
+    let limits = EventLoop { max_tokens: Some(u64::MAX), ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits, ..plan() });
     let (iteration, attempt, cost_usd) = (IterationNumber(1), 1, None);
     let usage = Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() };
     let told = UsageUpdated { iteration, attempt, usage, cost_usd };

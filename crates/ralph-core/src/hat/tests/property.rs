@@ -56,7 +56,7 @@ proptest! {
     #[test]
     fn every_event_reaches_every_rightful_hat_exactly_once(hats in any_hats(), acts in prop::collection::vec(act(), 1..40)) {
         let mut plan = super::hats(hats);
-        plan.limits.max_iterations = Some(40);
+        plan.event_loop.max_iterations = Some(40);
         let mut run = Run::new(plan);
         play(&mut run, &acts);
         check(&run);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::event::{AgentExited, DelayReason, IterationFinished, IterationIdle, Outcome, WakeTriggered};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{IdlePlan, Limits, Reaction, WaitPlan};
+use ralph_core::plan::{EventLoop, IdlePlan, Reaction, WaitPlan};
 use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
 
@@ -90,7 +90,7 @@ impl Idle {
     }
 
     /// The wait that the agent's words ask for. No time at all is a wait too: it takes the place of others.
-    pub fn wait_due(&self, last: &IterationFinished, limits: &Limits) -> Option<(DelayReason, Duration)> {
+    pub fn wait_due(&self, last: &IterationFinished, limits: &EventLoop) -> Option<(DelayReason, Duration)> {
         if last.outcome != Outcome::Ok {
             return None;
         }

@@ -12,7 +12,7 @@ use ralph_core::event::{
     AgentExited, AgentKilled, DelayReason, Event, InterruptCause, IterationFinished, IterationInterrupted,
     IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped, UsageUpdated,
 };
-use ralph_core::plan::{Limits, Pace};
+use ralph_core::plan::{EventLoop, EventLoopChange, Pace};
 use ralph_core::state::{Phase, RunState};
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
@@ -36,7 +36,7 @@ macro_rules! ensure {
 pub(super) use ensure;
 
 pub struct Model {
-    pub limits: Limits,
+    pub limits: EventLoop,
     pace: Pace,
     once: bool,
     pub finished: u32,
@@ -95,7 +95,7 @@ pub struct Attempt {
 impl Model {
     pub fn new(at: Timestamp, started: &RunStarted) -> Self {
         Self {
-            limits: started.plan.limits.clone(),
+            limits: started.plan.event_loop.clone(),
             pace: started.plan.pace.clone(),
             once: started.plan.once,
             finished: 0,
@@ -159,7 +159,7 @@ impl Model {
 
     fn apply_input(&mut self, at: Timestamp, event: &Event) -> Check {
         match event {
-            Event::RunResumed(resumed) => self.resumed(at, &resumed.limits),
+            Event::RunResumed(resumed) => self.resumed(at, &resumed.settings.event_loop),
             Event::StopRequested(request) => self.stop_requested(request),
             Event::PauseRequested {} => self.pause_requested = true,
             Event::UnpauseRequested { now } => self.unpause_requested(*now),
@@ -312,10 +312,10 @@ impl Model {
         })
     }
 
-    fn resumed(&mut self, at: Timestamp, limits: &Limits) {
+    fn resumed(&mut self, at: Timestamp, change: &EventLoopChange) {
         self.wall_before += self.last_at.since(self.session);
         self.session = at;
-        self.limits = limits.clone();
+        change.apply(&mut self.limits);
         (self.stop_request, self.must_stop, self.pause_requested) = (None, None, false);
         self.stuck.asking = false;
         self.stop_now = false;
@@ -376,7 +376,7 @@ impl Model {
         let running = self.running.as_ref().ok_or("a kill without an agent")?;
         let worked = at.since(running.started);
         let justified = match &kill.why {
-            KillCause::Timeout => self.iteration_timeout().is_some_and(|limit| worked >= limit),
+            KillCause::Timeout => worked >= self.iteration_timeout(),
             KillCause::Silence => running.silent == Some(false),
             KillCause::Hung => running.silent == Some(true),
             KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
@@ -503,9 +503,9 @@ impl Model {
         if let Some((reason, wait)) = self.idle_wait(last) {
             return Some((reason, wait)).filter(|_| !wait.is_zero());
         }
-        let delay = self.pace.delay;
+        let delay = self.limits.delay;
         let failed = last.outcome.is_failure();
-        let after = if failed { backoff(&self.pace.failure_backoff, self.streak) } else { Duration::ZERO };
+        let after = if failed { backoff(&self.limits.failure_backoff, self.streak) } else { Duration::ZERO };
         match (after > delay, delay.is_zero()) {
             (true, _) => Some((DelayReason::Failure, after)),
             (false, false) => Some((DelayReason::Delay, delay)),
@@ -523,7 +523,7 @@ impl Model {
 
     /// How long the running attempt may still work.
     pub fn time_left(&self) -> Option<Duration> {
-        [self.work_left(), self.iteration_timeout()].into_iter().flatten().min()
+        Some(self.work_left().map_or(self.iteration_timeout(), |left| left.min(self.iteration_timeout())))
     }
 
     /// How long the gates may still work.

@@ -7,7 +7,7 @@ use ralph_core::event::{
     Outcome,
 };
 use ralph_core::failure::FailureClass;
-use ralph_core::plan::{Backoff, Limits, Pace};
+use ralph_core::plan::{Backoff, EventLoop, Pace};
 use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
 
@@ -84,7 +84,7 @@ impl Patience {
         at: Timestamp,
         exited: &AgentExited,
         killed: Option<&KillCause>,
-        rules: (&Limits, &Pace),
+        rules: (&EventLoop, &Pace),
     ) -> Cure {
         let (limits, pace) = rules;
         let stop = |why, reason: &str| Cure::Stop(why, Some(reason.to_owned()));
@@ -116,7 +116,7 @@ impl Patience {
         }
     }
 
-    fn limit_cure(&self, at: Timestamp, reset: Option<Timestamp>, limits: &Limits, pace: &Pace) -> Cure {
+    fn limit_cure(&self, at: Timestamp, reset: Option<Timestamp>, limits: &EventLoop, pace: &Pace) -> Cure {
         let minute = Duration::from_secs(60);
         let (until, known) = match reset {
             Some(reset) if reset > at => (reset.plus(minute), true),

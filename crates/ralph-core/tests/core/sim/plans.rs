@@ -6,7 +6,7 @@ use ralph_core::check::Kind;
 use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
 use ralph_core::plan::{
-    AgentPlan, Backoff, GATE_TIMEOUT, GatePlan, GateWhen, IdlePlan, Limits, NoErrors, Pace, Plan, Proof,
+    AgentPlan, Backoff, EventLoop, GATE_TIMEOUT, GatePlan, GateWhen, IdlePlan, NoErrors, Pace, Plan, Proof,
     Reaction, StuckPlan, Task, WaitPlan, WakePlan,
 };
 
@@ -22,13 +22,13 @@ fn maybe<T>(rng: &mut Rng, n: u64, value: impl FnOnce(&mut Rng) -> T) -> Option<
     rng.one_in(n).then(|| value(rng))
 }
 
-pub fn limits(rng: &mut Rng) -> Limits {
+pub fn limits(rng: &mut Rng) -> EventLoop {
     let max_runtime = maybe(rng, 2, |rng| millis(rng, 1, 30_000));
     let max_iterations = match max_runtime {
         Some(_) if rng.one_in(4) => None,
-        _ => Some(rng.between(0, 8) as u32),
+        _ => Some(rng.between(1, 8) as u32),
     };
-    Limits {
+    EventLoop {
         max_iterations,
         max_runtime,
         max_wall_time: if rng.one_in(3) {
@@ -39,17 +39,20 @@ pub fn limits(rng: &mut Rng) -> Limits {
         max_cost_usd: maybe(rng, 3, |rng| rng.fraction() * 3.0),
         max_consecutive_failures: rng.between(1, 4) as u32,
         stop_on_error: rng.one_in(8),
-        iteration_timeout: maybe(rng, 2, |rng| millis(rng, 1, 8_000)),
-        silence_timeout: maybe(rng, 3, |rng| millis(rng, 1, 4_000)),
+        iteration_timeout: maybe(rng, 2, |rng| millis(rng, 1, 8_000)).unwrap_or(Duration::from_secs(7200)),
+        silence_timeout: Some(maybe(rng, 3, |rng| millis(rng, 1, 4_000))),
         max_attempts: rng.between(1, 4) as u32,
         max_tokens: maybe(rng, 4, |rng| rng.between(1, 200)),
-        max_wait: if rng.one_in(2) { Duration::from_secs(24 * 3600) } else { millis(rng, 0, 7_200_000) },
-        max_outages: rng.between(0, 5) as u32,
+        max_wait: if rng.one_in(2) { Duration::from_secs(24 * 3600) } else { millis(rng, 1, 7_200_000) },
+        max_outages: rng.between(1, 5) as u32,
+        delay: if rng.one_in(3) { millis(rng, 1, 3_000) } else { Duration::ZERO },
+        failure_backoff: backoff(rng, 1_500, 6_000),
+        ..EventLoop::default()
     }
 }
 
 /// What a person raises before going on.
-pub fn raised(rng: &mut Rng, old: &Limits) -> Limits {
+pub fn raised(rng: &mut Rng, old: &EventLoop) -> EventLoop {
     let mut new = old.clone();
     if rng.one_in(2) {
         new.max_iterations = old.max_iterations.map(|n| n + rng.below(4) as u32);
@@ -65,7 +68,7 @@ pub fn raised(rng: &mut Rng, old: &Limits) -> Limits {
 }
 
 fn backoff(rng: &mut Rng, initial: u64, max: u64) -> Backoff {
-    Backoff { initial: millis(rng, 0, initial), factor: 1.0 + rng.fraction() * 2.0, max: millis(rng, 0, max) }
+    Backoff { initial: millis(rng, 1, initial), factor: 1.0 + rng.fraction() * 2.0, max: millis(rng, 1, max) }
 }
 
 fn wait(rng: &mut Rng) -> WaitPlan {
@@ -119,8 +122,6 @@ fn proof(rng: &mut Rng) -> Proof {
 
 pub fn started(rng: &mut Rng) -> RunStarted {
     let pace = Pace {
-        delay: if rng.one_in(3) { millis(rng, 1, 3_000) } else { Duration::ZERO },
-        failure_backoff: backoff(rng, 1_500, 6_000),
         outage_backoff: if rng.one_in(3) { Backoff::outage() } else { backoff(rng, 3_000, 60_000) },
         limit_backoff: if rng.one_in(2) { Backoff::limit() } else { backoff(rng, 60_000, 3_600_000) },
         fallback_after: rng.below(4) as u32,
@@ -139,7 +140,7 @@ pub fn started(rng: &mut Rng) -> RunStarted {
     }
     let plan = Plan {
         fallback,
-        limits,
+        event_loop: limits,
         pace,
         idle: idle(rng),
         once: rng.one_in(12),
@@ -152,6 +153,6 @@ pub fn started(rng: &mut Rng) -> RunStarted {
     RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan }
 }
 
-pub fn resumed(limits: Limits) -> RunResumed {
+pub fn resumed(limits: EventLoop) -> RunResumed {
     RunResumed::new("0", 2, limits)
 }

@@ -183,7 +183,7 @@ impl<'a> Sim<'a> {
             self.engine = Some(engine);
             return self.commit(step.events, step.effects);
         };
-        let limits = plans::raised(&mut self.rng, &state.plan.limits);
+        let limits = plans::raised(&mut self.rng, &state.plan.event_loop);
         let engine = self.engine.insert(Engine::from_state(state));
         let input = Command::ResumeRun(Box::new(plans::resumed(limits)));
         let step = engine.handle(self.now, input.into());

@@ -53,7 +53,7 @@ impl Attempt {
             found.map_err(|error| NotPrepared::Missing(format!("cannot start the agent: {error}")))?;
         let mut spec = Spec::new(program, &plan.workspace);
         spec.args = agent.args.iter().map(OsString::from).collect();
-        spec.kill_leftovers = plan.kill_leftovers;
+        spec.kill_leftovers = plan.event_loop.kill_leftovers;
         match &agent.prompt {
             PromptVia::Stdin => spec.stdin = Stdin::File(prompt_path),
             PromptVia::Dialogue => spec.stdin = Stdin::Pipe,

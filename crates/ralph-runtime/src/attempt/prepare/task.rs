@@ -49,7 +49,7 @@ pub fn complete(plan: &Plan, iteration: u32, text: &str, outputs: &[String]) -> 
         args: Some(&plan.args),
         name: &plan.name,
         iteration,
-        max_iterations: plan.limits.max_iterations,
+        max_iterations: plan.event_loop.max_iterations,
     };
     let text = ralph_md::resolve(text, &values);
     if plan.credit { format!("{text}\n\n{CREDIT}") } else { text }

@@ -85,9 +85,9 @@ impl Model {
         hats.stop().map(str::to_owned)
     }
 
-    pub(super) fn iteration_timeout(&self) -> Option<Duration> {
+    pub(super) fn iteration_timeout(&self) -> Duration {
         let own = self.hats.as_ref().and_then(|hats| hats.timeout());
-        own.or(self.limits.iteration_timeout)
+        own.unwrap_or(self.limits.iteration_timeout)
     }
 
     pub(super) fn terms(&self) -> Terms<'_> {
