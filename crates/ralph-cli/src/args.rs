@@ -32,9 +32,9 @@ pub struct Args {
 
 impl Args {
     /// Adds what is for the ralph that is run.
-    pub fn with_given(mut self, given: Vec<Given>) -> Self {
+    pub fn with_given(mut self, given: Vec<Given>, options: Vec<String>) -> Self {
         if let Command::Run(run) = &mut self.command {
-            run.given = given;
+            (run.given, run.options) = (given, options);
         }
         self
     }
@@ -169,6 +169,9 @@ pub struct RunArgs {
     pub args: Vec<String>,
     #[arg(skip)]
     pub given: Vec<Given>,
+    /// The long names of ralph's own options, for a word that looks like one.
+    #[arg(skip)]
+    pub options: Vec<String>,
     /// The task
     #[arg(short, long, value_name = "TEXT", conflicts_with = "prompt_file", allow_hyphen_values = true)]
     pub prompt: Option<String>,

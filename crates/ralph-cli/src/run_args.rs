@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::iter::Peekable;
 
-use clap::Arg;
+use clap::{Arg, Command};
 
 use ralph_config::Given;
 
@@ -12,18 +12,21 @@ use ralph_config::Given;
 pub struct Split {
     pub own: Vec<OsString>,
     pub given: Vec<Given>,
+    /// The long names of ralph's own options of `ralph run`.
+    pub options: Vec<String>,
 }
 
-/// Takes a whole command line apart. The first word that is no option is the TARGET; further ones, options that ralph does
+/// Takes a whole command line apart, by the options that `command` has. The first word that is no option is the TARGET; further ones, options that ralph does
 /// not have, and everything behind `--` are for the ralph.
-pub fn split(all: impl IntoIterator<Item = OsString>) -> Split {
+pub fn split(command: &mut Command, all: impl IntoIterator<Item = OsString>) -> Split {
     let mut words = all.into_iter().peekable();
-    let mut out = Split { own: words.by_ref().take(2).collect(), given: Vec::new() };
+    let mut out = Split { own: words.by_ref().take(2).collect(), ..Split::default() };
     if out.own.get(1).is_none_or(|command| command != "run") {
         out.own.extend(words);
         return out;
     }
-    let options = options();
+    let options = options(command);
+    out.options = options.iter().filter_map(|option| option.get_long().map(str::to_owned)).collect();
     let mut target = false;
     while let Some(word) = words.next() {
         match word.to_str() {
@@ -64,14 +67,8 @@ pub fn split(all: impl IntoIterator<Item = OsString>) -> Split {
     out
 }
 
-/// The long names of the options of `ralph run`.
-pub fn long_names() -> Vec<String> {
-    options().iter().filter_map(|option| option.get_long().map(str::to_owned)).collect()
-}
-
 /// Those of `ralph run`, help included.
-fn options() -> Vec<Arg> {
-    let mut command = crate::args::command();
+fn options(command: &mut Command) -> Vec<Arg> {
     command.build();
     let run = command.find_subcommand("run");
     run.map(|run| run.get_arguments().filter(|arg| !arg.is_positional()).cloned().collect())
@@ -115,7 +112,7 @@ mod tests {
 
     fn parts(line: &str) -> (String, String) {
         let words = ["ralph"].into_iter().chain(line.split(' ')).map(OsString::from);
-        let Split { own, given } = split(words);
+        let Split { own, given, .. } = split(&mut crate::args::command(), words);
         let own: Vec<String> = own.into_iter().skip(1).map(lossy).collect();
         let given: Vec<String> = given
             .into_iter()

@@ -24,7 +24,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     sources.preset = args.preset;
     let rest = args.args.into_iter().map(Given::Positional);
     sources.given = Some(args.given.into_iter().chain(rest).collect());
-    sources.options = crate::run_args::long_names();
+    sources.options = args.options;
     sources.env = Env::from_process();
     sources.flags = Flags {
         prompt: args.prompt,
