@@ -41,7 +41,7 @@ pub enum TopicError {
     Long,
     #[error("`{0}` has an empty segment: two dots in a row, or one at an end")]
     EmptySegment(String),
-    #[error("`{0}`: `{1}` cannot be part of a topic; use messages, digits, `_` and `-`, with dots between")]
+    #[error("`{0}`: `{1}` cannot be part of a topic; use letters, digits, `_` and `-`, with dots between")]
     Character(String, char),
     #[error("`{0}`: `*` stands for a whole segment, as in `review.*`")]
     Star(String),
