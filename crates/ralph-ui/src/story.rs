@@ -91,6 +91,9 @@ impl Story {
     }
 
     fn lines(&self, record: &Record) -> Vec<String> {
+        if !record.event.has_line() {
+            return Vec::new();
+        }
         let paint = self.paint();
         let running = self.fold.is_at_work();
         let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];

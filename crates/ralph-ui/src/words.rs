@@ -275,12 +275,24 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::LoopSuspected(_) | Event::LoopDetected(_) | Event::LoopReviewed {} => stuck::details(event),
         Event::DelayStarted(e) => waits::line(e, None, at, style),
         Event::DelayEnded { early: true } => "cut short".to_owned(),
-        Event::DelayEnded { early: false } | Event::RunPaused {} | Event::RunUnpaused {} => String::new(),
+        Event::DelayEnded { early: false } => String::new(),
         Event::RunStopped(e) => {
             let reason = paint.paint(Tone::of_stop(e.kind), &clean(e.reason.as_str()));
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
+        other => fields(other),
     }
+}
+
+/// An event that has no words of its own: `bytes 42, early true`.
+fn fields(event: &Event) -> String {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(event) else { return String::new() };
+    let named = fields.iter().filter(|(name, _)| !["type", "iteration"].contains(&name.as_str()));
+    let one = |(name, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("{name} {}", foreign(text)),
+        other => format!("{name} {}", foreign(&other.to_string())),
+    };
+    named.map(one).collect::<Vec<String>>().join(", ")
 }
 
 /// `tests: exit code 1 after 2.1s, 312 bytes`

@@ -180,14 +180,8 @@ impl Turn<'_> {
             Report::WakeTriggered(woken) => self.woken(woken),
             Report::TimerFired(timer) => self.timer_fired(timer),
             Report::JournalFailed(failed) => self.journal_failed(failed.message),
-            // Facts to remember: nothing is decided about them.
-            Report::CommandFinished(_)
-            | Report::AgentText(_)
-            | Report::ToolCalled(_)
-            | Report::ToolFinished(_)
-            | Report::AgentRetrying(_)
-            | Report::GateStarted(_)
-            | Report::GateFinished(_) => self.emit(report.into()),
+            // Any other report is a fact to remember: nothing is decided about it.
+            fact => self.emit(fact.into()),
         }
     }
 
