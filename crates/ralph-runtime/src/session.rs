@@ -7,8 +7,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
-use ralph_core::event::{Event, FORMAT, RunResumed, RunStarted, RunStopped};
-use ralph_core::input::{Command, Input};
+use ralph_core::event::{Event, FORMAT, JournalCut, RunResumed, RunStarted, RunStopped};
+use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::record::Record;
 use ralph_core::replay::Folder;
@@ -177,7 +177,10 @@ impl Session {
         change: SettingsChange,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, inbox, outbox, dialogue, .. } = self;
+        let Session { run, lock, journal, start, inbox, outbox, cut, dialogue } = self;
+        if let Some(Cut { bytes }) = cut {
+            let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
+        }
         let sender = inbox.clone();
         let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let tokens = Arc::new(Tokens::default());

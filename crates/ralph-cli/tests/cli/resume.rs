@@ -143,6 +143,7 @@ fn the_torn_end_of_a_journal_is_cut_and_the_run_goes_on() {
     fs::write(world.journal(), &bytes).expect("write");
     let done = world.ralph(["resume"]).expect(3);
     assert!(done.stderr.contains("24 bytes"), "{}", done.stderr);
+    assert_eq!(world.events().last("journal.cut")["bytes"], 24);
     assert_eq!(world.events().finished(), [1]);
     world.verify();
 }

@@ -83,3 +83,9 @@ pub struct RunStopped {
 pub struct JournalFailed {
     pub message: String,
 }
+
+/// The process that wrote the journal before died in the middle of a record. This much was cut from the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct JournalCut {
+    pub bytes: u64,
+}

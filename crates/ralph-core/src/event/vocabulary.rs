@@ -154,6 +154,7 @@ vocabulary! {
         "gates.finished" => GatesFinished(GatesFinished): round, buffered, hidden;
         "wake.triggered" => WakeTriggered(WakeTriggered): run, buffered, line;
         "timer.fired" => TimerFired(TimerId): run, buffered, hidden;
+        "journal.cut" => JournalCut(JournalCut): run, buffered, hidden;
         "journal.failed" => JournalFailed(JournalFailed): run, buffered, line;
     }
     decisions {

@@ -78,7 +78,7 @@ fn talk_with(script: &str, change: impl FnOnce(&mut Plan)) -> (IterationFinished
     let store = Store::at(state.path().join("state")).unwrap();
     let session = Session::create(&store, plan).unwrap().talking(|| Box::new(Questions::default()));
     let (mut finished, mut words) = (None, Vec::new());
-    let stopped = session.work("0.0.0", None, &mut |record| match &record.event {
+    let stopped = session.work("0.0.0", Default::default(), &mut |record| match &record.event {
         Event::AgentText(said) => words.push(said.text.clone()),
         Event::IterationFinished(iteration) => finished = Some(iteration.clone()),
         _ => {}
@@ -117,7 +117,7 @@ fn an_agent_that_closes_its_input_may_go_on() {
 
 fn an_agent_that_waits_for_ever_is_ended() {
     let (finished, ..) = talk_with("read -r task; read -r never", |plan| {
-        plan.limits.iteration_timeout = Some(Duration::from_millis(300));
+        plan.event_loop.iteration_timeout = Duration::from_millis(300);
     });
     assert_eq!(finished.outcome, Outcome::TimedOut);
 }
