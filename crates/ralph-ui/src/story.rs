@@ -66,10 +66,11 @@ impl Story {
             let run = self.fold.snapshot(record.at, true);
             return run.map(|run| closing::block(&run, &self.style)).unwrap_or_default();
         }
-        let news = self.suspicions.is_news(&record.event);
+        let news = self.suspicions.is_news(&record.event) && record.event.has_line();
         match self.verbosity {
             Verbosity::Quiet => Vec::new(),
             Verbosity::Normal if !news => Vec::new(),
+            Verbosity::Verbose if !record.event.has_line() => Vec::new(),
             Verbosity::Normal | Verbosity::Verbose => self.lines(record),
         }
     }
@@ -91,9 +92,6 @@ impl Story {
     }
 
     fn lines(&self, record: &Record) -> Vec<String> {
-        if !record.event.has_line() {
-            return Vec::new();
-        }
         let paint = self.paint();
         let running = self.fold.is_at_work();
         let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];
