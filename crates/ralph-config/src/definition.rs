@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{AgentDef, CliDef, CommandLine};
 use super::commands::{CommandDef, Name};
-use super::hats::Hats;
+use super::hat_def::Hats;
 use super::idle::{Idle, OnState, WakeDef};
 use super::memory::{ContextDef, CoreDef, MemoryDef};
 use super::proof::{GateDef, StopDef};

@@ -1,5 +1,8 @@
 //! Definitions that come with ralph. Each is a file of its own in `presets/`; a line here makes it known.
 
+use super::diagnostic::{ConfigError, Diagnostic, quote};
+use super::nearest::suggest;
+
 /// A definition to start from.
 pub struct Preset {
     pub name: &'static str,
@@ -28,4 +31,11 @@ impl Preset {
 
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
+}
+
+/// An error that names the presets there are.
+pub fn unknown_preset(name: &str) -> ConfigError {
+    let found = Diagnostic::new(format!("there is no preset {}", quote(name)));
+    let known: Vec<&str> = names().collect();
+    found.help(suggest(name, &known)).into()
 }

@@ -5,10 +5,11 @@ use ralph_core::plan::{EventLoop, Plan, SettingsChange};
 use super::agent_plan::cost_is_known;
 use super::diagnostic::{ConfigError, Diagnostic};
 use super::layers::{self, Flags};
+use super::reader::check_layer;
 use super::source::{SourceMap, Span};
 use super::validate::{self, Settings};
 use super::yaml::Node;
-use super::{check_layer, de, loop_detection};
+use super::{de, loop_detection};
 
 /// The sections of which a resume can change something: another task or agent would be another run.
 const CHANGEABLE: [&str; 2] = ["event_loop", "loop_detection"];

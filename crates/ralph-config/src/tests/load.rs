@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::plan::{EventLoop, PromptVia, Use};
+use ralph_core::plan::{EventLoop, PromptVia};
 
 use super::*;
 
@@ -308,63 +308,6 @@ fn prompt_files_are_looked_for_beside_the_file_that_names_them() {
 }
 
 #[test]
-fn targets_and_names() {
-    let md = "---\nagent: a\n---\nDo it";
-    let files = [
-        ("fix/RALPH.md", md),
-        ("fix/ralph.yml", "agent: b\nprompt: x\n"),
-        ("only/ralph.yml", "agent: c\nprompt: x\n"),
-        ("my.yaml", "agent: d\nprompt: x\n"),
-        ("RALPH.md", md),
-        (".agents/ralphs/docs/RALPH.md", md),
-        ("docs/notes.txt", "x"),
-    ];
-    for (target, file, name) in [
-        (Some("fix"), "fix/RALPH.md", "fix"),
-        (Some("fix/"), "fix/RALPH.md", "fix"),
-        (Some("fix/RALPH.md"), "fix/RALPH.md", "fix"),
-        (Some("fix/ralph.yml"), "fix/ralph.yml", "fix"),
-        (Some("only"), "only/ralph.yml", "only"),
-        (Some("my.yaml"), "my.yaml", "my"),
-        (Some("."), "RALPH.md", "ws"),
-        (Some("docs"), ".agents/ralphs/docs/RALPH.md", "docs"),
-        (None, "RALPH.md", "ws"),
-    ] {
-        let mut workspace = Workspace::new(&files);
-        workspace.sources.target = target.map(str::to_owned);
-        let loaded = workspace.ok();
-        assert_eq!(loaded.file.unwrap(), workspace.path(file), "{target:?}");
-        assert_eq!(loaded.name, name, "{target:?}");
-    }
-}
-
-#[test]
-fn the_workspace_goes_before_home_for_installed_ralphs() {
-    let md = "---\nagent: a\n---\nDo it";
-    let workspace = Workspace::new(&[(".agents/ralphs/both/RALPH.md", md)]).user_config("").target("both");
-    let home = workspace.dir.path().join("home/.agents/ralphs");
-    for name in ["both", "away"] {
-        std::fs::create_dir_all(home.join(name)).unwrap();
-        std::fs::write(home.join(name).join("RALPH.md"), md).unwrap();
-    }
-    assert_eq!(workspace.ok().file.unwrap(), workspace.path(".agents/ralphs/both/RALPH.md"));
-    assert_eq!(workspace.target("away").ok().file.unwrap(), home.join("away/RALPH.md"));
-}
-
-#[test]
-fn without_target_a_yml_goes_before_a_ralph_md_and_a_prompt_takes_only_settings() {
-    let files = [("ralph.yml", "agent: yml\nprompt: x\n"), ("RALPH.md", "---\nagent: md\n---\nDo it")];
-    assert_eq!(Workspace::new(&files).ok().agent.program, "yml");
-    let prompt = |files| Workspace::new(files).flags(|flags| flags.prompt = Some("mine".to_owned()));
-    let loaded = prompt(&files[..1]).ok();
-    assert_eq!((loaded.agent.program.as_str(), loaded.task), ("yml", Task::Text("mine".to_owned())));
-    // A RALPH.md is a task of its own: not used for another.
-    assert!(prompt(&files[1..]).err().contains("there is no agent"));
-    let loaded = prompt(&[]).flags(|flags| flags.agent = Some("a".to_owned())).ok();
-    assert_eq!((loaded.name.as_str(), loaded.file), ("ws", None));
-}
-
-#[test]
 fn errors_that_show_later_have_a_caret_too() {
     let loaded = yml("prompt: x\nagent: nowhere --flag\n").ok();
     let text = loaded.error_at(loaded.agent_path(), "`nowhere` is not on PATH", None).to_string();
@@ -374,53 +317,10 @@ fn errors_that_show_later_have_a_caret_too() {
 }
 
 #[test]
-fn a_resumed_run_keeps_its_plan_but_for_what_is_asked() {
-    let plan = event_loop("max_iterations: 3\nmax_runtime: 90s\ncompletion_promise: DONE")
-        .ok()
-        .to_plan(None, false)
-        .expect("a plan");
-    let change = |sets: &[&str], flags: Flags| {
-        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        settings_change(&plan, &sets, &flags).map(|change| {
-            let mut changed = plan.clone();
-            change.apply(&mut changed);
-            changed
-        })
-    };
-    assert_eq!(change(&[], Flags::default()).unwrap(), plan);
-    let more = Flags { max_iterations: Some("10".to_owned()), ..Flags::default() };
-    let changed = change(&["event_loop.silence_timeout=5m"], more).unwrap();
-    assert_eq!(changed.event_loop.max_iterations, Some(10));
-    assert_eq!(changed.event_loop.silence(), Some(300 * SECOND));
-    assert_eq!(changed.event_loop.max_runtime, Some(90 * SECOND));
-    let endless =
-        change(&["event_loop.max_runtime=none", "event_loop.max_iterations=none"], Flags::default());
-    assert!(endless.unwrap_err().to_string().contains("needs another limit"));
-    let other = Flags { agent: Some("b".to_owned()), ..Flags::default() };
-    assert!(change(&[], other).unwrap_err().to_string().contains("cannot be changed when a run is resumed"));
-    assert!(change(&["event_loop.dealy=1"], Flags::default()).unwrap_err().to_string().contains("`delay`"));
-
-    let start = change(&["event_loop.starting_event=x"], Flags::default()).unwrap_err().to_string();
-    assert!(start.contains("cannot be changed when a run is resumed"), "{start}");
-
-    let looser = change(&["loop_detection.enabled=false", "event_loop.delay=2s"], Flags::default()).unwrap();
-    assert!(plan.stuck.enabled && !looser.stuck.enabled);
-    assert_eq!(looser.event_loop.delay, 2 * SECOND);
-    // Who tunes similarity means it.
-    let alike = change(&["event_loop.similarity_threshold=0.8"], Flags::default()).unwrap().stuck;
-    assert_eq!((alike.similarity, alike.similarity_threshold), (Use::Stop, 0.8));
-    // What a resume cannot change is not taken in silence.
-    for key in ["completion_promise=X", "kill_leftovers=false"] {
-        let error = change(&[&format!("event_loop.{key}")], Flags::default()).unwrap_err().to_string();
-        assert!(error.contains("cannot be changed when a run is resumed"), "{error}");
-    }
-}
-
-#[test]
 fn unreadable_and_endless_files_are_errors() {
     let workspace = yml("");
     std::fs::remove_file(workspace.path("ralph.yml")).unwrap();
-    let file = File::create(workspace.path("ralph.yml")).unwrap();
+    let file = std::fs::File::create(workspace.path("ralph.yml")).unwrap();
     file.set_len((16 << 20) + 1).unwrap();
     assert!(workspace.err().contains("larger than 16 MiB"));
     file.set_len((1 << 20) + 1).unwrap();

@@ -5,6 +5,8 @@ mod hats;
 mod keys;
 mod load;
 mod never_panics;
+mod resume;
+mod targets;
 
 use std::path::Path;
 
