@@ -1,3 +1,4 @@
+use super::memory::{MEMORY, MOST_KEPT, MOST_VALUES};
 use super::*;
 use ralph_core::event::ToolKind;
 

@@ -1,7 +1,7 @@
 //! How test runners tell what fails: pytest, unittest, jest, vitest, mocha, go test, cargo test and nextest, Maven, Gradle, RSpec,
 //! PHPUnit, dotnet test, CTest, TAP, and people.
 
-use super::{base, words};
+use super::parts::{base, words};
 
 const FAIL: &[&str] = &["failed", "failing", "failures", "failure", "fail", "fails", "broken"];
 
