@@ -4,10 +4,11 @@
 //! before anything else is decided. So a crash at any moment, with or without the records behind the last synced one, leaves
 //! each event either staged and gone with its iteration, or due, or published: never two of them.
 
+mod contents;
+mod exhausted;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-
-use serde::Serialize;
 
 use super::payload::Payload;
 use super::plan::{COORDINATOR, HatsPlan};
@@ -17,6 +18,10 @@ use crate::event::{
     TopicRejected,
 };
 use crate::ids::{HatKey, IterationNumber};
+pub(super) use contents::Unheard;
+pub use contents::{Hat, Silent, Staged, TopicMessage};
+use contents::{Streak, Wearing};
+use exhausted::exhausted_payload;
 
 /// What an event in an agent's text says that was too long.
 const CUT: &str = "\n(cut here; `ralph emit TOPIC -` takes more)";
@@ -53,86 +58,6 @@ pub struct Bus {
     /// Published since the workspace last changed.
     since_change: BTreeSet<Topic>,
     recent: VecDeque<Arc<TopicMessage>>,
-}
-
-/// What the bus knows of one hat.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hat {
-    pub id: HatKey,
-    /// Finished iterations under this hat.
-    pub activations: u32,
-    pub exhausted: bool,
-    /// There is nothing it may publish, so it is not asked to.
-    mute: bool,
-    pub pending: VecDeque<Arc<TopicMessage>>,
-    /// What it would have been given, were it not exhausted.
-    missed: Vec<Arc<TopicMessage>>,
-    /// What it had been given last and published nothing about when it was exhausted.
-    unanswered: Vec<Arc<TopicMessage>>,
-    pub(super) streak: Option<Streak>,
-}
-
-/// An event that was published.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TopicMessage {
-    pub id: u64,
-    pub topic: Topic,
-    pub payload: Payload,
-    pub from: HatKey,
-    pub iteration: Option<IterationNumber>,
-}
-
-/// An event that is about to be published.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Staged {
-    pub topic: Topic,
-    pub payload: Payload,
-    pub from: HatKey,
-    pub by_default: bool,
-    pub iteration: Option<IterationNumber>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Wearing {
-    hat: HatKey,
-    /// How many of the pending events its prompt carries.
-    taken: usize,
-    /// How many of the refusals.
-    told: usize,
-}
-
-/// A hat that has published nothing, and what it had been given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Silent {
-    pub hat: HatKey,
-    pub messages: Vec<Arc<TopicMessage>>,
-    /// In a row.
-    pub times: u32,
-    /// It said that the task is complete instead, and was not believed.
-    pub claimed: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unheard {
-    pub topic: Topic,
-    /// The hats that are exhausted.
-    pub dropped: Vec<HatKey>,
-}
-
-/// Says in a row that it is blocked by the same thing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Streak {
-    pub subject: String,
-    pub count: u32,
-}
-
-impl Hat {
-    /// ralph has told it that the run goes in circles.
-    pub(super) fn is_called_out(&self) -> bool {
-        self.pending
-            .iter()
-            .any(|message| message.from == COORDINATOR && message.topic == Topic::loop_detected())
-    }
 }
 
 impl Bus {
@@ -428,35 +353,4 @@ impl Bus {
         self.unheard.retain(|unheard| !unheard.dropped.is_empty());
         self.hats.iter_mut().for_each(|hat| hat.streak = None);
     }
-}
-
-/// Names the hat, the count, and what it was not given.
-fn exhausted_payload(event: &HatExhausted, hat: &Hat) -> Payload {
-    #[derive(Serialize)]
-    struct Told<'a> {
-        hat: &'a str,
-        activations: u32,
-        undelivered: Vec<Left<'a>>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        unanswered: Vec<Left<'a>>,
-    }
-    #[derive(Serialize)]
-    struct Left<'a> {
-        id: u64,
-        topic: &'a Topic,
-        from: &'a str,
-        payload: String,
-    }
-    fn left(messages: &[Arc<TopicMessage>]) -> Vec<Left<'_>> {
-        let one = |message: &TopicMessage| message.payload.as_str().chars().take(2000).collect();
-        let all = messages.iter();
-        all.map(|it| Left { id: it.id, topic: &it.topic, from: &it.from, payload: one(it) }).collect()
-    }
-    let told = Told {
-        hat: &event.hat,
-        activations: event.activations,
-        undelivered: left(&hat.missed),
-        unanswered: left(&hat.unanswered),
-    };
-    Payload::Text(serde_json::to_string(&told).unwrap_or_default())
 }

@@ -1,6 +1,7 @@
 //! The bus in whole runs of the engine: what each hat is given, however often ralph dies on the way.
 
 mod analysis;
+mod claims;
 mod property;
 mod scenes;
 

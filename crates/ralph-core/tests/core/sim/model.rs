@@ -1,6 +1,8 @@
 //! What a journal must mean, written a second time: every synced record is checked against the rules as the definition
 //! states them, and the counters are counted again.
 
+mod agreement;
+mod attempts;
 mod proving;
 mod stopping;
 mod waiting;
@@ -9,11 +11,10 @@ mod wearing;
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentExited, AgentKilled, DelayReason, Event, InterruptCause, IterationFinished, IterationInterrupted,
-    IterationStarted, KillCause, LimitHit, Outcome, RunStarted, RunStopped, UsageUpdated,
+    AgentExited, DelayReason, Event, IterationFinished, KillCause, LimitHit, RunStarted, RunStopped,
+    UsageUpdated,
 };
 use ralph_core::plan::{EventLoop, EventLoopChange, Pace};
-use ralph_core::state::{Phase, RunState};
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -305,13 +306,6 @@ impl Model {
         self.patience.cure(at, exited, running.killed.as_ref(), (&self.limits, &self.pace))
     }
 
-    fn attempt(&mut self, iteration: u32, attempt: u32) -> Result<&mut Attempt, String> {
-        let found = self.running.as_mut().filter(|r| r.iteration == iteration && r.attempt == attempt);
-        found.ok_or_else(|| {
-            format!("a report about {iteration}.{attempt}, which is not running, was recorded")
-        })
-    }
-
     fn resumed(&mut self, at: Timestamp, change: &EventLoopChange) {
         self.wall_before += self.last_at.since(self.session);
         self.session = at;
@@ -336,183 +330,6 @@ impl Model {
         }
     }
 
-    fn started(&mut self, at: Timestamp, started: &IterationStarted) -> Check {
-        let IterationStarted { iteration, attempt, agent, .. } = *started;
-        ensure!(iteration.0 > self.finished, "iteration {iteration} is run again though it is finished");
-        ensure!(iteration.0 == self.finished + 1, "iteration {iteration} after {} finished", self.finished);
-        ensure!(attempt == self.attempts + 1, "attempt {attempt} after {}", self.attempts);
-        ensure!(self.running.is_none(), "two iterations at once");
-        ensure!(self.proof.checking.is_none(), "an agent starts while gates are at work");
-        ensure!(self.waiting.is_none() && !self.paused, "started while waiting or paused");
-        ensure!(self.crashes < self.limits.max_attempts, "started again after {} crashes", self.crashes);
-        ensure!(self.wait_due(at).is_none(), "started without the wait that was due");
-        ensure!(agent == self.patience.agent, "agent {agent} instead of {}", self.patience.agent);
-        let due = self.patience.switch_due(at, &self.pace);
-        ensure!(self.previous == "agent.switched" || due.is_none(), "agent {due:?} had to take over");
-        ensure!(!self.pause_requested, "started though a pause was asked for");
-        self.may_go_on(at)?;
-        self.hat_is_put_on(started.hat.as_deref())?;
-        self.attempts = attempt;
-        self.last = None;
-        self.proof.attempt_started();
-        self.patience.forget();
-        self.idle.unanswered = false;
-        self.running = Some(Attempt {
-            iteration: iteration.0,
-            attempt,
-            started: at,
-            last_seen: at,
-            carried: self.guidance.len(),
-            killed: None,
-            silent: None,
-            cost: None,
-            usage: Usage::default(),
-            exited: None,
-        });
-        Ok(())
-    }
-
-    fn killed(&mut self, at: Timestamp, kill: &AgentKilled) -> Check {
-        let running = self.running.as_ref().ok_or("a kill without an agent")?;
-        let worked = at.since(running.started);
-        let justified = match &kill.why {
-            KillCause::Timeout => worked >= self.iteration_timeout(),
-            KillCause::Silence => running.silent == Some(false),
-            KillCause::Hung => running.silent == Some(true),
-            KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
-            KillCause::Stop => self.stop_request.is_some() && running.killed.is_none(),
-            KillCause::Escalated => self.stop_request.is_some() && running.killed.is_some(),
-        };
-        ensure!(justified, "killed without cause: {:?}", kill.why);
-        if let Some(running) = &mut self.running {
-            running.killed.get_or_insert(kill.why.clone());
-        }
-        Ok(())
-    }
-
-    fn iteration_finished(&mut self, at: Timestamp, f: &IterationFinished) -> Check {
-        ensure!(f.iteration.0 > self.finished, "iteration {} is finished twice", f.iteration);
-        ensure!(f.iteration.0 == self.finished + 1, "iteration {} is skipped", self.finished + 1);
-        ensure!(f.attempt == self.attempts, "attempt {} finished, not {}", self.attempts, f.attempt);
-        let running = self.running.take();
-        let exited = running.as_ref().and_then(|running| running.exited.clone());
-        self.idle.finished(f, exited.as_ref(), self.previous)?;
-        self.stuck.finished(f, exited.as_ref())?;
-        match running {
-            None => {
-                ensure!(self.crashes >= self.limits.max_attempts, "finished without an agent");
-                ensure!(f.outcome == Outcome::Failed, "given up is a failure");
-            }
-            Some(running) => {
-                let exited = running.exited.as_ref().ok_or("finished before the agent was gone")?;
-                let cure = self.cure(at, &running, exited);
-                ensure!(cure == Cure::Finish(f.outcome), "{:?} for {:?}: {cure:?}", f.outcome, exited.exit);
-                let ok = f.outcome == Outcome::Ok;
-                let class = exited.failure.as_ref().filter(|_| !ok).map(|failure| failure.class);
-                ensure!(f.class == class, "the class changed");
-                let promised = self.hats.as_ref().is_some_and(Hats::has_promised);
-                let complete = ok && (exited.claims_complete || promised) && exited.blocked.is_none();
-                ensure!(f.claims_complete == complete, "a wrong claim is believed, or a right one is not");
-                ensure!(f.blocked == exited.blocked.clone().filter(|_| ok), "blocked is not as said");
-                ensure!(f.duration == exited.duration, "the duration changed");
-                ensure!(f.cost_usd == exited.cost_usd.or(running.cost), "the cost changed");
-                ensure!(f.usage == running.used(exited), "the usage changed");
-                self.guidance.drain(..running.carried);
-            }
-        }
-        self.finished += 1;
-        (self.attempts, self.crashes) = (0, 0);
-        self.streak = if f.outcome.is_failure() { self.streak + 1 } else { 0 };
-        self.failures += u32::from(f.outcome.is_failure());
-        self.spend(f.duration, f.cost_usd, &f.usage);
-        self.patience.finished(f.class);
-        self.proof.iteration_finished();
-        self.hats.as_mut().map_or(Ok(()), |hats| hats.finished(f))?;
-        self.last = Some(f.clone());
-        Ok(())
-    }
-
-    fn interrupted(&mut self, at: Timestamp, i: &IterationInterrupted) -> Check {
-        let running = self.running.take().ok_or("an interruption of nothing")?;
-        ensure!(
-            (i.iteration.0, i.attempt) == (running.iteration, running.attempt),
-            "another was interrupted"
-        );
-        if self.previous == "run.resumed" {
-            self.found_cut_short(&running, i)?;
-        } else {
-            match &running.exited {
-                Some(exited) => self.cut_short(at, &running, exited, i)?,
-                None => {
-                    let by_journal = i.why == InterruptCause::Stop && self.must_stop.is_some();
-                    ensure!(by_journal, "interrupted by {:?} before the agent was gone", i.why);
-                }
-            }
-        }
-        self.spend(i.duration, i.cost_usd, &i.usage);
-        self.hats.iter_mut().for_each(Hats::interrupted);
-        self.patience.interrupted(i);
-        Ok(())
-    }
-
-    /// ralph died before it could say what the end of the attempt meant, if it had ended at all.
-    fn found_cut_short(&mut self, running: &Attempt, i: &IterationInterrupted) -> Check {
-        // A limit that is on disk is no crash of this iteration.
-        let why = if self.patience.limit.is_some() { InterruptCause::Limit } else { InterruptCause::Crash };
-        ensure!(i.why == why, "found cut short by {:?} instead of {why:?}", i.why);
-        self.crashes += u32::from(why == InterruptCause::Crash);
-        let worked = running.last_seen.since(running.started);
-        ensure!(i.duration == worked, "a crash after {worked:?} counts as {:?}", i.duration);
-        ensure!(i.cost_usd == running.cost, "the cost of a crashed attempt changed");
-        ensure!(i.usage == running.usage, "the usage of a crashed attempt changed");
-        Ok(())
-    }
-
-    fn cut_short(
-        &mut self,
-        at: Timestamp,
-        running: &Attempt,
-        exited: &AgentExited,
-        i: &IterationInterrupted,
-    ) -> Check {
-        // The hit itself has moved the counters that the cure stands on.
-        let right = if self.previous == "limit.hit" {
-            i.why == InterruptCause::Limit
-        } else {
-            match self.cure(at, running, exited) {
-                Cure::Stop(why, reason) => {
-                    self.must_stop = reason;
-                    why == i.why
-                }
-                Cure::Outage => i.why == InterruptCause::Outage,
-                Cure::Finish(_) | Cure::Limit { .. } => false,
-            }
-        };
-        ensure!(right, "interrupted by {:?}, but {:?}, {:?}", i.why, running.killed, exited.failure);
-        ensure!(i.duration == exited.duration, "the duration changed");
-        ensure!(i.cost_usd == exited.cost_usd.or(running.cost), "the cost changed");
-        ensure!(i.usage == running.used(exited), "the usage changed");
-        Ok(())
-    }
-
-    fn wait_due(&self, at: Timestamp) -> Option<(DelayReason, Duration)> {
-        if let Some(due) = self.patience.wait_due(at, &self.pace) {
-            return Some(due);
-        }
-        let last = self.last.as_ref()?;
-        if let Some((reason, wait)) = self.idle_wait(last) {
-            return Some((reason, wait)).filter(|_| !wait.is_zero());
-        }
-        let delay = self.limits.delay;
-        let failed = last.outcome.is_failure();
-        let after = if failed { backoff(&self.limits.failure_backoff, self.streak) } else { Duration::ZERO };
-        match (after > delay, delay.is_zero()) {
-            (true, _) => Some((DelayReason::Failure, after)),
-            (false, false) => Some((DelayReason::Delay, delay)),
-            (false, true) => None,
-        }
-    }
-
     fn spend(&mut self, duration: Duration, cost: Option<f64>, usage: &Usage) {
         self.runtime += duration;
         self.usage.add(usage);
@@ -529,45 +346,6 @@ impl Model {
     /// How long the gates may still work.
     pub fn work_left(&self) -> Option<Duration> {
         self.limits.max_runtime.map(|max| max.saturating_sub(self.runtime))
-    }
-
-    /// Whether a state that was folded from the same records says the same.
-    pub fn agrees(&self, state: &RunState) -> Check {
-        let mine = (self.finished, self.attempts, self.streak, self.failures, self.crashes);
-        let s = state;
-        let theirs = (s.iterations_finished, s.attempts, s.consecutive_failures, s.total_failures, s.crashes);
-        ensure!(mine == theirs, "counters {theirs:?} instead of {mine:?}");
-        ensure!(s.runtime == self.runtime, "runtime {:?} instead of {:?}", s.runtime, self.runtime);
-        ensure!(s.usage == self.usage, "usage {:?} instead of {:?}", s.usage, self.usage);
-        self.patience.agrees(s)?;
-        self.idle.agrees(s)?;
-        self.proof.agrees(s)?;
-        self.stuck.agrees(s)?;
-        self.hats.as_ref().map_or(Ok(()), |hats| hats.agrees(s))?;
-        ensure!(s.cost_usd == self.cost, "cost {:?} instead of {:?}", s.cost_usd, self.cost);
-        ensure!(s.guidance == self.guidance, "guidance {:?} instead of {:?}", s.guidance, self.guidance);
-        ensure!(
-            s.wall_time(self.last_at) == self.wall_before + self.last_at.since(self.session),
-            "wall time"
-        );
-        let phase = match &s.phase {
-            Phase::Running(r) => self.running.as_ref().is_some_and(|mine| mine.attempt == r.attempt),
-            Phase::Checking(c) => {
-                let mine = self.proof.checking.as_ref();
-                mine.is_some_and(|mine| (mine.iteration, mine.round) == (c.iteration.0, c.round))
-            }
-            Phase::Waiting(w) => self.waiting == Some((w.reason, w.until)),
-            Phase::Paused => self.paused,
-            Phase::Stopped => self.stopped.is_some(),
-            Phase::Ready => {
-                self.running.is_none()
-                    && self.proof.checking.is_none()
-                    && self.waiting.is_none()
-                    && !self.paused
-            }
-        };
-        ensure!(phase, "phase {:?}", s.phase);
-        Ok(())
     }
 }
 

@@ -1,14 +1,13 @@
 //! One simulated run: the real engine, driven as the driver drives it, with a crash possible before every step.
 
+mod effects;
+mod journal;
+
 use ralph_core::effect::Effect;
 use ralph_core::engine::Engine;
 use ralph_core::event::JournalFailed;
-use ralph_core::event::{
-    DelayReason, Event, Guidance, HatReset, InterruptCause, Outcome, RunStarted, StopHow, StopRequest,
-};
-use ralph_core::failure::FailureClass;
+use ralph_core::event::{Event, Guidance, HatReset, RunStarted, StopHow, StopRequest};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::record::Record;
 use ralph_core::replay::{Folder, Verifier};
 use ralph_core::state::{Phase, RunState};
 use ralph_core::stop::{Interrupt, StopKind};
@@ -287,117 +286,6 @@ impl<'a> Sim<'a> {
         let live = usize::from(self.world.has_agent()) + usize::from(self.world.has_gates());
         self.totals.max_live = self.totals.max_live.max(live);
         Ok(Flow::Alive)
-    }
-
-    fn sync(&mut self) -> Check {
-        for record in self.disk.sync()? {
-            self.synced(&record).map_err(|why| format!("record {}: {why}", record.to_json()))?;
-        }
-        let (Some(folded), Some(engine)) = (&self.folder.state, &self.engine) else {
-            return Err("the journal does not begin with run.started".into());
-        };
-        ensure!(
-            folded == engine.state(),
-            "the journal folds to another state:\n{folded:?}\nthe engine:\n{:?}",
-            engine.state()
-        );
-        let model = self.model.as_ref().ok_or("no run.started")?;
-        model.agrees(folded)
-    }
-
-    fn synced(&mut self, record: &Record) -> Check {
-        if let (Event::IterationFinished(f), Some(model)) = (&record.event, &self.model) {
-            self.totals.iterations += 1;
-            self.totals.duplicated += u64::from(f.iteration.0 <= model.finished);
-        }
-        let met = match &record.event {
-            Event::LimitHit(hit) if hit.known => Some("limits with a known end"),
-            Event::LimitHit(_) => Some("limits with an unknown end"),
-            Event::IterationInterrupted(i) if i.why == InterruptCause::Outage => Some("outages"),
-            Event::IterationFinished(f) if f.class == Some(FailureClass::Outage) => Some("outages too many"),
-            Event::IterationFinished(f) if f.outcome == Outcome::Hung => Some("hung agents"),
-            Event::DelayStarted(delay) if delay.reason.is_idle() => Some("idle waits"),
-            Event::DelayStarted(delay) if delay.reason == DelayReason::Question => Some("questions"),
-            Event::DelayStarted(delay) if delay.reason == DelayReason::Agent => Some("waits the agent chose"),
-            Event::WakeTriggered(_) => Some("wakes"),
-            Event::AgentSwitched(switched) if switched.to == 0 => Some("returns to the first agent"),
-            Event::AgentSwitched(_) => Some("switches to a fallback"),
-            _ => None,
-        };
-        if let Some(met) = met {
-            *self.totals.patience.entry(met).or_default() += 1;
-        }
-        if let Some(met) = self.model.as_ref().and_then(|model| model.proof.met(&record.event)) {
-            *self.totals.proof.entry(met).or_default() += 1;
-        }
-        let hats = self.model.as_ref().and_then(|model| model.hats.as_ref());
-        if let Some(met) = hats.and_then(|hats| hats.met(&record.event)) {
-            *self.totals.hats.entry(met).or_default() += 1;
-        }
-        match (&mut self.model, &record.event) {
-            (Some(model), event) => model.apply(record.at, event)?,
-            (none, Event::RunStarted(started)) => *none = Some(Model::new(record.at, started)),
-            (None, _) => return Err("does not begin the journal".into()),
-        }
-        self.verifier.push(record).map_err(|d| format!("replay decides {:?}", d.decided))?;
-        self.folder.push(record);
-        Ok(())
-    }
-
-    fn start(&mut self, effect: Effect) -> Check {
-        let model = self.model.as_ref().ok_or("an effect before anything is on disk")?;
-        match effect {
-            Effect::SpawnAgent(spawn) => {
-                let on_disk = model.running.as_ref().map(|running| (running.iteration, running.attempt));
-                let wanted = (spawn.iteration.0, spawn.attempt);
-                ensure!(on_disk == Some(wanted), "{wanted:?} is started, on disk is {on_disk:?}");
-                ensure!(
-                    spawn.prompt.guidance == model.guidance,
-                    "the prompt carries {:?}, not {:?}",
-                    spawn.prompt.guidance,
-                    model.guidance
-                );
-                ensure!(spawn.agent == model.patience.agent, "agent {} is started", spawn.agent);
-                ensure!(
-                    spawn.prompt.context_too_long == model.patience.too_long,
-                    "the prompt says {} about the context",
-                    spawn.prompt.context_too_long
-                );
-                model.proof.is_told(&spawn)?;
-                model.hats.as_ref().map_or(Ok(()), |hats| hats.is_told(&spawn))?;
-                let bound = model.time_left();
-                let spawned = self.world.spawn(self.now, spawn, bound, &mut self.rng);
-                self.totals.max_live += usize::from(spawned.is_err());
-                spawned
-            }
-            Effect::KillAgent { grace } => {
-                self.world.kill(self.now, grace, &mut self.rng);
-                Ok(())
-            }
-            Effect::SaveMemory(_) => Ok(()),
-            Effect::StartWake { epoch, .. } => {
-                self.world.start_wake(self.now, epoch, &mut self.rng);
-                Ok(())
-            }
-            Effect::StopWake => {
-                self.world.stop_wake(&mut self.rng);
-                Ok(())
-            }
-            Effect::RunGates(work) => {
-                model.proof.may_run(&work)?;
-                let started = self.world.run_gates(self.now, work, model.work_left(), &mut self.rng);
-                self.totals.max_live += usize::from(started.is_err());
-                started
-            }
-            Effect::KillGates { grace } => {
-                self.world.kill_gates(self.now, grace, &mut self.rng);
-                Ok(())
-            }
-            Effect::StartTimer { timer, when } => {
-                self.world.start_timer(self.now, timer, when, &mut self.rng);
-                Ok(())
-            }
-        }
     }
 
     fn check_something_is_pending(&mut self) -> Check {

@@ -1,40 +1,28 @@
 //! The world around the engine: agents and gates of every temper, timers that are late or come twice. Nothing is ever
 //! early.
 
+mod agent;
+
 use std::time::Duration;
 
-use ralph_core::check::{CheckResult, CheckRun, Kind};
 use ralph_core::effect::{RunGates, SpawnAgent, When};
 use ralph_core::engine::GRACE;
 use ralph_core::event::{
-    AgentExited, AgentRetrying, AgentSilent, AgentSpawned, AgentText, Exit, FilesChanged, TimerId, TimerSlot,
-    ToolCall, ToolCalled, ToolFinished, ToolKind, ToolResult, TopicEmitted, UsageUpdated, WakeCause,
+    AgentSilent, AgentSpawned, AgentText, Exit, TimerId, TimerSlot, TopicEmitted, UsageUpdated, WakeCause,
     WakeTriggered,
 };
-use ralph_core::failure::Failure;
 use ralph_core::input::Report;
-use ralph_core::marker::AgentState;
 use ralph_core::plan::StuckPlan;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
 use super::gates::Gates;
 use super::hats::Voice;
-use super::proof::TEST;
 use super::rng::Rng;
 use super::stuck;
 use super::weather::Weather;
+use agent::{Agent, retry, some_tokens, too_late, tool};
 
-/// Idle more often than not, so that there are streaks.
-const STATES: [AgentState; 7] = [
-    AgentState::Idle,
-    AgentState::Idle,
-    AgentState::Idle,
-    AgentState::WaitingForReview,
-    AgentState::WaitingForReview,
-    AgentState::Blocked,
-    AgentState::Working,
-];
 /// The longest a timer, or a dead agent's report, is late.
 const LATE: u64 = 1_500;
 
@@ -52,18 +40,6 @@ pub struct World {
     /// Most agents do well and say little about themselves, so that what they say can be seen to repeat.
     steady: bool,
     stuck: StuckPlan,
-}
-
-struct Agent {
-    of: SpawnAgent,
-    born: Timestamp,
-    /// When it is gone, if nobody kills it. A hanging one never goes.
-    exit: Option<(Timestamp, Exit)>,
-    says: AgentExited,
-    ignores_term: bool,
-    hangs_after_its_end: bool,
-    /// It has to be gone by then.
-    deadline: Option<Timestamp>,
 }
 
 impl World {
@@ -340,124 +316,6 @@ fn is_output(report: &Report) -> bool {
     is_of_work(report) && !matches!(report, Report::AgentExited(_))
 }
 
-fn some_tokens(rng: &mut Rng) -> Usage {
-    let mut some = || rng.below(8);
-    Usage { input: some(), cache_read: some(), cache_write: some(), output: some(), reasoning: some() }
-}
-
-fn tool(agent: &Agent, word: u64, rng: &mut Rng) -> Report {
-    let (iteration, attempt, id) = (agent.of.iteration, agent.of.attempt, word.to_string());
-    let command = Some(rng.pick(&["make", TEST]).to_owned());
-    if rng.one_in(2) {
-        let checks = checks(command.as_deref(), None);
-        let call = ToolCall { id, kind: ToolKind::Shell, name: "Bash".to_owned(), command, path: None };
-        return Report::ToolCalled(ToolCalled { iteration, attempt, call, checks });
-    }
-    let (ok, exit_code) = rng.pick(&[(Some(true), Some(0)), (Some(false), Some(2)), (None, None)]);
-    let (output, only_looks, checks) = ("made".to_owned(), false, checks(command.as_deref(), ok));
-    let (kind, result) = (Some(ToolKind::Shell), ToolResult { id, ok, exit_code, output });
-    Report::ToolFinished(ToolFinished { iteration, attempt, result, kind, command, checks, only_looks })
-}
-
-/// What is recognised in a command.
-fn checks(command: Option<&str>, ok: Option<bool>) -> Vec<CheckRun> {
-    let fact = |command: &str| CheckRun {
-        kind: Kind::Test,
-        program: command.to_owned(),
-        dir: String::new(),
-        command: command.to_owned(),
-        whole: true,
-        wider: Vec::new(),
-        result: match ok {
-            Some(true) => CheckResult::Passed,
-            Some(false) => CheckResult::Failed,
-            None => CheckResult::Unknown,
-        },
-    };
-    command.filter(|command| *command == TEST).map(fact).into_iter().collect()
-}
-
-fn retry(agent: &Agent, word: u64) -> Report {
-    let (iteration, attempt, reason) = (agent.of.iteration, agent.of.attempt, "overloaded".to_owned());
-    Report::AgentRetrying(AgentRetrying { iteration, attempt, tried: Some(word), of: Some(10), reason })
-}
-
-/// A topic with the token of an iteration that is over.
-fn too_late(voice: &Voice, agent: &Agent, rng: &mut Rng) -> Option<Report> {
-    let (topic, payload) = voice.emits(agent.hat(), rng).pop()?;
-    let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
-    Some(Report::TopicEmitted(TopicEmitted { iteration, attempt, topic, payload }))
-}
-
 pub fn late(due: Timestamp, rng: &mut Rng, by: u64) -> Timestamp {
     due.plus(Duration::from_millis(rng.below(by + 1)))
-}
-
-impl Agent {
-    fn new(born: Timestamp, of: SpawnAgent, failure: Option<Failure>, modest: u64, rng: &mut Rng) -> Self {
-        let life = Duration::from_millis(match rng.below(4) {
-            0 => rng.between(1, 50),
-            1 => rng.between(1, 1_000),
-            _ => rng.between(200, 5_000),
-        });
-        let message = || "no such file".to_owned();
-        // With hats it takes many good iterations to get anywhere.
-        let steady = of.prompt.hat.is_some() && !rng.one_in(5);
-        let exit = match rng.below(if steady { 16 } else { 40 }) {
-            // What the service does not allow ends soon, with or without an exit code that says so.
-            0..=36 if failure.is_some() => Some(Exit::Code(rng.pick(&[0, 1, 1]))),
-            0..=15 => Some(Exit::Code(0)),
-            16..=22 => Some(Exit::Code(rng.between(1, 255) as i32)),
-            23..=26 => Some(Exit::Signal(rng.pick(&[6, 9, 11, 15]))),
-            27 => Some(Exit::Missing { message: message() }),
-            28 => Some(Exit::NotStarted { message: message() }),
-            29 => Some(Exit::Lost { message: message() }),
-            _ => None,
-        };
-        let cost_usd = if rng.one_in(4) { Some(rng.fraction() * 0.6) } else { None };
-        let says = AgentExited {
-            // Whatever the exit: an agent may lie.
-            claims_complete: rng.one_in(modest),
-            blocked: if rng.one_in(30) { Some("no key".into()) } else { None },
-            state: rng.one_in(if steady { 8 } else { 2 }).then(|| rng.pick(&STATES)),
-            delay: rng.one_in(8).then(|| Duration::from_millis(rng.below(8_000))),
-            files: if rng.one_in(2) {
-                Some(FilesChanged { count: rng.pick(&[0, 2]), paths: vec!["notes.md".into()], digest: None })
-            } else {
-                None
-            },
-            tree: rng.one_in(2).then(|| rng.pick(&["before", "after"]).to_owned()),
-            output_bytes: rng.below(100),
-            leftovers: rng.below(2) as u32,
-            usage: if rng.one_in(2) { some_tokens(rng) } else { Usage::default() },
-            cost_usd,
-            error: match &failure {
-                Some(failure) => Some(failure.message.clone()),
-                None => rng.one_in(if steady { 40 } else { 12 }).then(|| "it says it failed".to_owned()),
-            },
-            failure,
-            ..AgentExited::new(of.iteration, of.attempt, Exit::Code(0))
-        };
-        let exit = exit.map(|exit| (born.plus(life), exit));
-        let hangs_after_its_end = exit.is_none() && rng.one_in(3);
-        Self { of, born, exit, says, ignores_term: rng.one_in(3), hangs_after_its_end, deadline: None }
-    }
-
-    fn hat(&self) -> &str {
-        self.of.prompt.hat.as_ref().map_or("", |draft| draft.hat.as_str())
-    }
-
-    fn does_well(&mut self) {
-        let says = &mut self.says;
-        (says.blocked, says.state, says.delay, says.error) = (None, None, None, None);
-        (says.files, says.claims_complete) = (None, false);
-        self.exit = Some((self.born.plus(Duration::from_millis(20)), Exit::Code(0)));
-    }
-
-    fn exited(&self, at: Timestamp) -> AgentExited {
-        let exit = self.exit.as_ref().map_or(Exit::Signal(9), |(_, exit)| exit.clone());
-        // A monotonic clock tells microseconds too.
-        let duration = at.since(self.born) + Duration::from_micros(at.as_millis() as u64 % 1_000);
-        AgentExited { exit, duration, ..self.says.clone() }
-    }
 }

@@ -1,9 +1,11 @@
 //! Waits: that they are the ones that were due, and what may end them.
 
+use std::time::Duration;
+
 use ralph_core::event::{DelayReason, DelayStarted};
 use ralph_core::time::Timestamp;
 
-use super::{Check, Model, close, ensure};
+use super::{Check, Model, backoff, close, ensure};
 
 impl Model {
     pub(super) fn delay_started(&mut self, at: Timestamp, delay: &DelayStarted) -> Check {
@@ -43,5 +45,23 @@ impl Model {
             self.patience.limit = None;
         }
         Ok(())
+    }
+
+    pub(super) fn wait_due(&self, at: Timestamp) -> Option<(DelayReason, Duration)> {
+        if let Some(due) = self.patience.wait_due(at, &self.pace) {
+            return Some(due);
+        }
+        let last = self.last.as_ref()?;
+        if let Some((reason, wait)) = self.idle_wait(last) {
+            return Some((reason, wait)).filter(|_| !wait.is_zero());
+        }
+        let delay = self.limits.delay;
+        let failed = last.outcome.is_failure();
+        let after = if failed { backoff(&self.limits.failure_backoff, self.streak) } else { Duration::ZERO };
+        match (after > delay, delay.is_zero()) {
+            (true, _) => Some((DelayReason::Failure, after)),
+            (false, false) => Some((DelayReason::Delay, delay)),
+            (false, true) => None,
+        }
     }
 }
