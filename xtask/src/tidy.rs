@@ -6,6 +6,7 @@ mod exceptions;
 mod generated;
 mod lints;
 mod modules;
+mod private_state;
 mod purity;
 mod size;
 mod source;
@@ -74,6 +75,11 @@ const CHECKS: &[Check] = &[
         name: "purity",
         summary: "ralph-core, ralph-evidence, ralph-agents and ralph-model do no I/O.",
         run: purity::check,
+    },
+    Check {
+        name: "private_state",
+        summary: "Nothing outside ralph-core sees the engine's state.",
+        run: private_state::check,
     },
     Check {
         name: "synchronous",

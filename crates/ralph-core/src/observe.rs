@@ -23,6 +23,7 @@ use crate::usage::Usage;
 /// Folds records, one at a time, into the state of the run they tell of.
 #[derive(Debug, Clone, Default)]
 pub struct Folder {
+    #[doc(hidden)]
     pub state: Option<RunState>,
 }
 
@@ -112,6 +113,11 @@ impl<'a> HatSeen<'a> {
 impl<'a> Observation<'a> {
     pub(crate) fn of(state: &'a RunState) -> Self {
         Self { state }
+    }
+
+    /// A folder that goes on from here.
+    pub fn to_folder(self) -> Folder {
+        Folder { state: Some(self.state.clone()) }
     }
 
     pub fn run(self) -> &'a RunId {

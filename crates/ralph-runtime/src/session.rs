@@ -9,10 +9,9 @@ use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{Event, FORMAT, JournalCut, RunResumed, RunStarted, RunStopped};
 use ralph_core::input::{Command, Input, Report};
+use ralph_core::observe::{Folder, Observation};
 use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::record::Record;
-use ralph_core::replay::Folder;
-use ralph_core::state::RunState;
 use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
 use ralph_store::{Position, RunDir, Store, StoreError};
@@ -69,7 +68,7 @@ pub struct Session {
 
 enum Start {
     New(Box<Plan>),
-    Old(Box<RunState>, Box<Memory>),
+    Old(Box<Engine>, Box<Memory>),
 }
 
 /// What the detectors of stuck runs remember, and the sketches that it comes from.
@@ -115,14 +114,15 @@ impl Session {
                 (None, _) => {}
             }
         })?;
-        let state = folder.state.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
-        let memory = Memory { watch: watch.unwrap_or_else(|| Watch::new(&state.plan.stuck)), sketches };
+        let engine = folder.into_engine().ok_or_else(|| OpenError::Empty { path: run.journal() })?;
+        let watch = watch.unwrap_or_else(|| Watch::new(&engine.observe().plan().stuck));
+        let memory = Memory { watch, sketches };
         let (inbox, outbox) = mpsc::channel();
         Ok(Self {
             run,
             lock,
             journal,
-            start: Start::Old(Box::new(state), Box::new(memory)),
+            start: Start::Old(Box::new(engine), Box::new(memory)),
             inbox,
             outbox,
             dialogue: None,
@@ -151,19 +151,19 @@ impl Session {
     }
 
     /// Where an old run stands; nothing for a new one.
-    pub fn state(&self) -> Option<&RunState> {
+    pub fn observe(&self) -> Option<Observation<'_>> {
         match &self.start {
-            Start::Old(state, _) => Some(state),
+            Start::Old(engine, _) => Some(engine.observe()),
             Start::New(_) => None,
         }
     }
 
     /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
     pub fn record(mut self, command: Command) -> Result<Vec<Event>, SessionError> {
-        let Start::Old(state, _) = self.start else { return Ok(Vec::new()) };
+        let Start::Old(mut engine, _) = self.start else { return Ok(Vec::new()) };
         // A run that crashed was not at work until now: its clock stands where it was last seen.
-        let now = if state.stopped.is_some() { clock::now() } else { state.last_at };
-        let mut engine = Engine::from_state(*state);
+        let run = engine.observe();
+        let now = if run.stopped().is_some() { clock::now() } else { run.last_at() };
         let step = engine.handle(now, Input::Command(command));
         let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();
         self.journal.append(&batch)?;
@@ -192,11 +192,11 @@ impl Session {
 
         let now = clock::now();
         let (engine, first, watch) = begin(&run, start, version, change, now);
-        let plan = engine.state().plan.clone();
+        let plan = engine.observe().plan().clone();
         let listening = Listening { watch, dialogue };
         let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens, listening)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
-        match engine.state().stopped.clone() {
+        match engine.observe().stopped().cloned() {
             Some(stopped) => Ok(stopped),
             None => Err(io::Error::other("the run ended without a reason").into()),
         }
@@ -218,15 +218,14 @@ fn begin(
             let (engine, step) = Engine::start(now, started);
             (engine, step, watch)
         }
-        Start::Old(state, memory) => {
+        Start::Old(mut engine, memory) => {
             let Memory { watch, sketches } = *memory;
             // Where that fails a sketch may be read again, after the next resume, for an attempt that is not its own.
             let _ = sketches.drop_rest();
             let resumed = RunResumed::new(version, pid, change);
-            let mut engine = Engine::from_state(*state);
             let command = Command::ResumeRun(Box::new(resumed));
             let step = engine.handle(now, Input::Command(command));
-            (engine, step, watch)
+            (*engine, step, watch)
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `ralph resume`
 
 use ralph_core::plan::{Plan, SettingsChange};
-use ralph_core::replay::Folder;
 use ralph_core::stop::StopKind;
 use ralph_model::Fold;
 use ralph_runtime::journal;
@@ -22,8 +21,8 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         super::control::reset_hat(&args.pick, hat)?;
     }
     let session = Session::open(&store, run)?;
-    let Some(state) = session.state() else { return Ok(0) };
-    if let Some(stopped) = state.stopped.as_ref().filter(|stopped| stopped.kind == StopKind::Done) {
+    let Some(old) = session.observe() else { return Ok(0) };
+    if let Some(stopped) = old.stopped().filter(|stopped| stopped.kind == StopKind::Done) {
         let run = &session.run_dir().id;
         let message = format!("run {run} is done: {}; there is nothing to resume", stopped.message);
         match args.screen.json {
@@ -33,11 +32,11 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         }
         return Ok(0);
     }
-    let change = changed(&state.plan, &args.sets, args.limits)?;
+    let change = changed(old.plan(), &args.sets, args.limits)?;
     if let Some(cut) = session.cut {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
-    let fold = Fold::from_folder(Folder { state: Some(state.clone()) });
+    let fold = Fold::from_folder(old.to_folder());
     let screen = screen::open(&args.screen, fold, &session)?;
     let stopped = session.work(crate::VERSION, change, &mut |record| screen.send(record));
     screen.finish();

@@ -91,8 +91,7 @@ fn a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing() {
         stopped = work(session, Some(1 + failure % 6), SettingsChange::default());
     }
     let session = Session::open(&store, run.clone()).expect("it can be resumed");
-    let state = session.state().expect("a state");
-    let finished = state.iterations_finished;
+    let finished = session.observe().expect("an old run").iterations();
     let limits = EventLoop { max_iterations: Some(finished + 3), ..EventLoop::default() };
     let end = work(session, None, limits.into());
     assert_eq!((end.reason.as_str(), end.iterations), ("max_iterations", finished + 3));
