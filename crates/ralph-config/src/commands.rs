@@ -114,7 +114,7 @@ pub fn plan(
     args: Option<&BTreeMap<String, String>>,
     workspace: &Path,
     folder: Option<&Path>,
-) -> Result<Vec<CommandPlan>, Diagnostic> {
+) -> Vec<Result<CommandPlan, Diagnostic>> {
     let arg = |name: &str| match args {
         Some(args) => args.get(name).cloned(),
         None => Some(format!("{{{{ args.{name} }}}}")),

@@ -114,6 +114,10 @@ impl ConfigError {
     pub fn from_all(diagnostics: Vec<Diagnostic>) -> Option<Self> {
         (!diagnostics.is_empty()).then_some(Self { diagnostics })
     }
+
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
 }
 
 impl fmt::Display for ConfigError {

@@ -14,6 +14,7 @@ use super::definition::Definition;
 use super::diagnostic::{Diagnostic, quote};
 use super::hat_def::HatDef;
 use super::nearest::{nearest, suggest};
+use super::plan::keep;
 use super::validate::Settings;
 
 /// Rules about hats that no single setting can check by itself.
@@ -138,22 +139,26 @@ pub struct HatsPlace<'a> {
 
 impl HatsPlace<'_> {
     /// Nothing for a definition without hats.
-    pub fn plan(&self, definition: &Definition, task: &Task) -> Result<Option<Box<HatsPlan>>, Diagnostic> {
+    pub fn plan(
+        &self,
+        definition: &Definition,
+        task: &Task,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<Box<HatsPlan>> {
         if definition.hats.0.is_empty() {
-            return Ok(None);
+            return None;
         }
-        let hats: Result<Vec<HatPlan>, _> =
-            definition.hats.0.iter().map(|(id, hat)| self.hat(id, hat)).collect();
+        let hats = keep(definition.hats.0.iter().map(|(id, hat)| self.hat(id, hat)), found);
         let event_loop = &definition.event_loop;
         let start = event_loop.starting_event.as_ref();
-        Ok(Some(Box::new(HatsPlan {
+        Some(Box::new(HatsPlan {
             starting_event: start.cloned().unwrap_or_else(default_start),
             task: text_of(task),
             required_events: event_loop.required_events.clone(),
             max_consecutive_blocked: event_loop.max_consecutive_blocked,
             completion_promise: promise(definition),
-            hats: hats?,
-        })))
+            hats,
+        }))
     }
 
     fn hat(&self, id: &str, hat: &HatDef) -> Result<HatPlan, Diagnostic> {

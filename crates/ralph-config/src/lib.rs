@@ -20,6 +20,7 @@ mod loop_detection;
 mod memory;
 mod nearest;
 mod plan;
+mod preflight;
 pub mod presets;
 mod proof;
 mod ralph_md;
@@ -44,7 +45,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ralph_core::plan::{Plan, Task};
+use ralph_core::plan::Task;
 
 pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
 pub use agent_plan::{cost_is_known, tokens_are_known};
@@ -55,6 +56,7 @@ pub use idle::{Idle, IdleDef, OnState, ReactionDef, WakeDef};
 pub use layers::Flags;
 pub use nearest::nearest;
 pub use plan::prices;
+pub use preflight::{Machine, Obstacle, ProgramProblem, Ready, preflight};
 pub use ralph_md::{RalphMd, parse_ralph_md};
 pub use resume::{is_about_stuck, settings_change};
 pub use schema::schema;
@@ -102,25 +104,10 @@ impl Loaded {
         all
     }
 
-    /// An error about a setting that only shows later, such as an agent that is not installed.
-    pub fn error_at(&self, path: &str, message: &str, help: Option<&str>) -> ConfigError {
-        let found = self.settings.at(path, message);
-        match help {
-            Some(help) => found.help(help).into(),
-            None => found.into(),
-        }
-    }
-
     /// Whether it is known what the command with this number runs: not where it depends on arguments that are not.
     pub fn is_known(&self, command: usize) -> bool {
         let depends = self.definition.commands.get(command).is_some_and(commands::depends_on_args);
         self.args.is_some() || !depends
-    }
-
-    /// Whether there is anything to run: somebody has to hear the event with which hats start.
-    pub fn check_start(&self, plan: &Plan) -> Result<(), ConfigError> {
-        let found = plan.hats.iter().flat_map(|hats| hats::fatal(&self.settings, hats)).collect();
-        ConfigError::from_all(found).map_or(Ok(()), Err)
     }
 
     /// Arguments that were given and are of no use: neither declared, nor is there a place for them.
@@ -129,12 +116,6 @@ impl Loaded {
         let is_declared = |name: &str| self.definition.args.iter().any(|one| one.0 == name);
         let given = self.args.iter().flat_map(|args| args.keys());
         given.map(String::as_str).filter(|name| !is_declared(name) && !used.contains(*name)).collect()
-    }
-
-    /// What is worth a warning before anything runs.
-    pub fn warnings(&self, plan: &Plan) -> Vec<Diagnostic> {
-        let hats = plan.hats.iter().flat_map(|hats| hats::findings(&self.settings, hats));
-        hats.chain(idle::findings(&self.settings, &plan.idle)).collect()
     }
 
     /// The path of the setting that names the agent: what an error about the agent should point at.
@@ -149,6 +130,12 @@ impl Loaded {
 
 /// Reads, checks and joins all settings.
 pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+    let (loaded, found) = examine(sources)?;
+    ConfigError::from_all(found).map_or(Ok(loaded), Err)
+}
+
+/// The same, with what is wrong beside a definition that still has an agent and a task: there may be more to say about it.
+fn examine(sources: &Sources) -> Result<(Loaded, Vec<Diagnostic>), ConfigError> {
     let workspace = target::absolute(&sources.workspace);
     let flags = &sources.flags;
     let has_prompt = flags.prompt.is_some() || flags.prompt_file.is_some();
@@ -193,20 +180,21 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     };
     let args = sources.given.as_ref().map(|given| user_args::assign(&known, given));
     let args = args.transpose().map_err(|message| found.push(Diagnostic::new(message))).ok().flatten();
-    match (agent, task, ConfigError::from_all(found)) {
-        (Some(agent), Some(task), None) => Ok(Loaded {
-            definition,
-            agent,
-            task,
-            args,
-            name: target.as_ref().map_or_else(|| target::folder_name(&workspace), |one| one.name.clone()),
-            file: target.map(|target| target.path),
-            preset: sources.preset.clone(),
-            workspace,
-            settings,
-        }),
-        (_, _, Some(error)) => Err(error),
-        // A missing agent or task always leaves a message; this only satisfies the types.
-        _ => Err(Diagnostic::new("the definition is not complete").into()),
-    }
+    let (Some(agent), Some(task)) = (agent, task) else {
+        // A missing agent or task always leaves a message; the other one only satisfies the types.
+        let incomplete = || Diagnostic::new("the definition is not complete").into();
+        return Err(ConfigError::from_all(found).unwrap_or_else(incomplete));
+    };
+    let loaded = Loaded {
+        definition,
+        agent,
+        task,
+        args,
+        name: target.as_ref().map_or_else(|| target::folder_name(&workspace), |one| one.name.clone()),
+        file: target.map(|target| target.path),
+        preset: sources.preset.clone(),
+        workspace,
+        settings,
+    };
+    Ok((loaded, found))
 }

@@ -9,7 +9,7 @@ use super::Loaded;
 use super::agent::AgentSpec;
 use super::commands;
 use super::definition::Definition;
-use super::diagnostic::ConfigError;
+use super::diagnostic::{ConfigError, Diagnostic};
 use super::hats::HatsPlace;
 use super::idle;
 use super::memory;
@@ -25,18 +25,19 @@ impl Loaded {
     /// `is_root` tells whether the agent will run as root: some refuse to, unless told that it is fine.
     pub fn to_plan(&self, log_dir: Option<PathBuf>, is_root: bool) -> Result<Plan, ConfigError> {
         let definition = &self.definition;
-        let at = |path: &str, message: &str| self.error_at(path, message, None);
-        let agent = self.agent.to_plan(is_root).map_err(|message| at(self.agent_path(), &message))?;
-        let mut fallback = Vec::new();
-        for line in &definition.fallback {
-            let Some(spec) = AgentSpec::of_line(line) else { continue };
-            fallback.push(spec.to_plan(is_root).map_err(|message| at("fallback", &message))?);
-        }
+        let mut found = Vec::new();
+        let at = |path: &str, message: String| self.settings.at(path, message);
+        let agent = self.agent.to_plan(is_root);
+        let agent = agent.map_err(|message| found.push(at(self.agent_path(), message))).ok();
+        let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
+        let fallback = fallback.map(|spec| spec.to_plan(is_root).map_err(|message| at("fallback", message)));
+        let fallback: Vec<AgentPlan> = keep(fallback, &mut found);
         let mut event_loop = definition.event_loop.clone();
         let args = self.args.clone().unwrap_or_default();
         let folder = self.file.as_deref().and_then(Path::parent);
         let given = self.args.as_ref();
-        let commands = commands::plan(&self.settings, definition, given, &self.workspace, folder)?;
+        let commands = commands::plan(&self.settings, definition, given, &self.workspace, folder);
+        let commands = keep(commands, &mut found);
         // A RALPH.md asks for credit unless it says otherwise, anything else only if it says so.
         let credit = definition.credit.unwrap_or(matches!(self.task, Task::RalphMd(_)));
         let mut signals = signals(&definition.event_loop);
@@ -47,12 +48,18 @@ impl Loaded {
             folder: folder.unwrap_or(&self.workspace),
             is_root,
         };
-        let hats = hats.plan(definition, &self.task)?;
+        let hats = hats.plan(definition, &self.task, &mut found);
         let of_hats = hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
         // A plain command may have nothing to say for hours.
-        let is_stream = std::iter::once(&agent).chain(&fallback).chain(of_hats).all(AgentPlan::shows_work);
+        let is_stream = agent.iter().chain(&fallback).chain(of_hats).all(AgentPlan::shows_work);
         event_loop.silence_timeout.get_or_insert(is_stream.then_some(STREAM_SILENCE));
-        let idle = idle::plan(&self.settings, definition, &self.workspace, folder)?;
+        let idle = idle::plan(&self.settings, definition, &self.workspace, folder);
+        let idle = idle.map_err(|one| found.push(one)).ok();
+        let (Some(agent), Some(idle), true) = (agent, idle, found.is_empty()) else {
+            return Err(
+                ConfigError::from_all(found).unwrap_or_else(|| Diagnostic::new("there is no plan").into())
+            );
+        };
         let fallback_after = definition.fallback_after.0;
         let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
@@ -79,6 +86,11 @@ impl Loaded {
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })
     }
+}
+
+/// Those that went well. What is wrong with the others is added to `found`.
+pub fn keep<T>(all: impl IntoIterator<Item = Result<T, Diagnostic>>, found: &mut Vec<Diagnostic>) -> Vec<T> {
+    all.into_iter().filter_map(|one| one.map_err(|error| found.push(error)).ok()).collect()
 }
 
 /// The user's prices, with what is left out filled in.

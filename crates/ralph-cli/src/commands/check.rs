@@ -4,10 +4,10 @@ use std::io::IsTerminal;
 
 use ralph_core::plan::Task;
 
-use super::{run, workspace};
+use super::{machine, workspace};
 use crate::args::CheckArgs;
 use crate::error::CliError;
-use ralph_config::{self as config, ConfigError, Env, Loaded, Sources};
+use ralph_config::{ConfigError, Env, Loaded, Ready, Sources};
 
 pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
@@ -16,17 +16,12 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     sources.preset = args.preset;
     sources.needs_task = false;
     sources.env = Env::from_process();
-    let loaded = config::load(&sources)?;
-    let plan = loaded.to_plan(None, rustix::process::geteuid().is_root())?;
-    run::check_agents(&loaded, &plan)?;
-    run::check_commands(&loaded, &plan)?;
-    run::check_gates(&loaded, &plan)?;
-    let warnings = ConfigError::from_all(loaded.warnings(&plan));
-    if let Some(warnings) = &warnings {
+    let Ready { loaded, warnings, notes, .. } = machine::preflight(&sources, None)?;
+    notes.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
+    let found = warnings.len();
+    if let Some(warnings) = ConfigError::from_all(warnings) {
         eprintln!("{}\n", warnings.render(crate::io::color(std::io::stderr().is_terminal())));
     }
-    loaded.check_start(&plan)?;
-    let found = warnings.map_or(0, |warnings| warnings.diagnostics().len());
     match (args.json, args.show) {
         (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
         (_, true) => crate::io::print(&table(&loaded))?,

@@ -33,7 +33,7 @@ fn of_definition(args: &GraphArgs) -> Result<Graph, CliError> {
     sources.env = Env::from_process();
     sources.needs_task = false;
     let loaded = config::load(&sources)?;
-    let plan = loaded.to_plan(None, rustix::process::geteuid().is_root())?;
+    let plan = loaded.to_plan(None, super::machine::is_root())?;
     Ok(Graph::of(hats(plan.hats.as_deref())?))
 }
 

@@ -11,6 +11,7 @@ mod graph;
 mod keys;
 mod list;
 mod logs;
+mod machine;
 mod presets;
 mod replay;
 mod resume;

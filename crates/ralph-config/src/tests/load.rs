@@ -308,15 +308,6 @@ fn prompt_files_are_looked_for_beside_the_file_that_names_them() {
 }
 
 #[test]
-fn errors_that_show_later_have_a_caret_too() {
-    let loaded = yml("prompt: x\nagent: nowhere --flag\n").ok();
-    let text = loaded.error_at(loaded.agent_path(), "`nowhere` is not on PATH", None).to_string();
-    assert!(text.contains("ralph.yml:2:8"), "{text}");
-    let loaded = yml("prompt: x\ncli: {backend: nowhere}\n").ok();
-    assert_eq!(loaded.agent_path(), "cli.backend");
-}
-
-#[test]
 fn unreadable_and_endless_files_are_errors() {
     let workspace = yml("");
     std::fs::remove_file(workspace.path("ralph.yml")).unwrap();

@@ -5,6 +5,7 @@ mod hats;
 mod keys;
 mod load;
 mod never_panics;
+mod preflight;
 mod resume;
 mod targets;
 
@@ -68,6 +69,19 @@ impl Workspace {
 
     fn load(&self) -> Result<Loaded, ConfigError> {
         load(&self.sources)
+    }
+
+    /// On a machine that has every program but those called `nowhere`, and `locked`, which nobody may execute.
+    fn preflight(&self) -> Result<Ready, ConfigError> {
+        let find = |name: &str, folder: &Path| {
+            let obstacle = match name.contains("locked") {
+                true => Obstacle::NotExecutable(folder.join(name)),
+                false => Obstacle::Missing,
+            };
+            let problem = ProgramProblem { message: format!("`{name}` was not found"), obstacle };
+            if name.contains("nowhere") || name.contains("locked") { Err(problem) } else { Ok(()) }
+        };
+        preflight(&self.sources, None, &Machine { is_root: false, find_program: &find })
     }
 
     fn ok(&self) -> Loaded {

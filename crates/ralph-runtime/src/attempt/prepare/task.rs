@@ -16,7 +16,7 @@ use crate::both_ends::BothEnds;
 use crate::executor::report;
 use crate::job::{Job, JobEnd};
 use crate::lock;
-use crate::process::{Exit, Stream, resolve_program};
+use crate::process::{Exit, Stream};
 
 /// What is recorded of a command's output.
 const TAIL_MAX: usize = 1000;
@@ -168,19 +168,4 @@ fn with_note(mut text: String, plan: &CommandPlan) -> String {
     }
     let time = ralph_core::duration::format(plan.timeout);
     text + &format!("[the command `{}` timed out after {time}; its output may be incomplete]\n", plan.name)
-}
-
-/// Whether a command can be started, as far as that is known before anything is.
-pub fn check(plan: &CommandPlan, path: Option<&std::ffi::OsStr>) -> Result<(), String> {
-    let program = plan.words.first().ok_or("nothing is left of it")?;
-    resolve_program(program, &plan.cwd, path).map(drop).map_err(|error| match is_shells(program) {
-        true => format!("{error}; no shell runs it: write `sh -c '…'` if you need one"),
-        false => error.to_string(),
-    })
-}
-
-/// Whether only a shell understands this word.
-fn is_shells(program: &str) -> bool {
-    program.contains(['=', '$', '|', ';', '&', '>', '<', '*'])
-        || matches!(program, "cd" | "export" | "source" | ".")
 }
