@@ -25,6 +25,8 @@ use crate::token::Tokens;
 use subscriber::Subscribers;
 use watched::Watched;
 
+/// How long a connection that could not be accepted waits for the next try.
+const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 /// Connections at the same time. Each may cost a thread and, for a moment, the longest request.
 const MAX_CONNECTIONS: usize = 64;
 
@@ -93,10 +95,15 @@ impl Drop for Server {
 }
 
 fn accept(listener: &UnixListener, service: &Arc<Service>) {
-    for stream in listener.incoming().flatten() {
+    for stream in listener.incoming() {
         if service.is_over() {
             return;
         }
+        let Ok(stream) = stream else {
+            // No file descriptor is left for the connection that waits: at once there will be none either.
+            std::thread::sleep(ACCEPT_AGAIN);
+            continue;
+        };
         let Some(seat) = Seat::take(service) else {
             let message =
                 format!("the run has {MAX_CONNECTIONS} connections already; close one of them first");
