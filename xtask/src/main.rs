@@ -7,6 +7,7 @@ mod lab;
 mod metadata;
 mod mutants;
 mod overnight;
+mod proof;
 mod repo;
 mod sim;
 mod stuck;
@@ -40,6 +41,11 @@ const TASKS: &[Task] = &[
         run: agents::run,
     },
     Task { name: "stuck", summary: "Score the detectors of stuck runs on labelled cases.", run: stuck::run },
+    Task {
+        name: "proof",
+        summary: "Let cheats and honest changes claim completion, and count who is refused.",
+        run: proof::run,
+    },
     Task { name: "sim", summary: "Simulate a million crashes of the engine.", run: sim::run },
     Task {
         name: "overnight",

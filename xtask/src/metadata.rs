@@ -25,6 +25,8 @@ pub struct Dependency {
     /// None for a normal dependency, else `dev` or `build`.
     pub kind: Option<String>,
     pub rename: Option<String>,
+    #[serde(default)]
+    pub features: Vec<String>,
 }
 
 impl Dependency {

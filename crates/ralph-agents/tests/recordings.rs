@@ -101,7 +101,8 @@ fn render(recording: &Recording) -> String {
             match failure(&run, now(), &TimeZone::UTC) {
                 None => writeln!(text, "-- failure: not known").unwrap(),
                 Some(it) => {
-                    let resets = it.resets_at.map(|at| at.to_string());
+                    let at = |at: ralph_core::time::Timestamp| Timestamp::from_millisecond(at.as_millis());
+                    let resets = it.resets_at.map(|time| at(time).unwrap().to_string());
                     writeln!(text, "-- failure: {} resets {resets:?}", it.class.name()).unwrap();
                 }
             }

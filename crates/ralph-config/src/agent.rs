@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ralph_core::plan;
-use ralph_core::plan::value::Text;
+use ralph_core::plan::value::{CommandLine, Text};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
+use serde::{Deserialize as DeriveDeserialize, Serialize};
 
 use super::de::AS_WRITTEN;
 use super::diagnostic::quote;
@@ -115,7 +115,7 @@ impl Default for AgentSpec {
 impl AgentDef {
     pub fn resolve(&self) -> Option<AgentSpec> {
         let (program, rest) = match (&self.command, &self.name) {
-            (Some(command), _) => command.split()?,
+            (Some(command), _) => split(command)?,
             (None, Some(name)) => (name.0.clone(), &[][..]),
             (None, None) => return None,
         };
@@ -148,7 +148,7 @@ impl CliDef {
     pub fn resolve(&self) -> Option<AgentSpec> {
         let backend = self.backend.as_ref().map(|name| name.0.clone()).filter(|_| !self.is_custom());
         let (program, rest) = match (&self.command, &backend) {
-            (Some(command), _) => command.split()?,
+            (Some(command), _) => split(command)?,
             (None, Some(name)) => (name.clone(), &[][..]),
             (None, None) => return None,
         };
@@ -167,85 +167,10 @@ impl CliDef {
     }
 }
 
-/// What a shell would not take for a word.
-const OPERATORS: [&str; 9] = ["&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"];
-
-/// A command line in words. Never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandLine(Vec<String>);
-
-impl CommandLine {
-    pub fn parse(text: &str) -> Result<Self, String> {
-        if text.contains('\0') {
-            return Err("a command cannot hold a NUL byte".to_owned());
-        }
-        let words = shell_words::split(text).map_err(|_| {
-            "a quote is not closed\na quote that is meant as itself is written \\\" or \\'".to_owned()
-        })?;
-        let Some(first) = words.first().filter(|word| !word.trim().is_empty()) else {
-            return Err("expected a command\nwrite the program to run, such as ./my-agent.sh".to_owned());
-        };
-        if let Some((name, value)) = first.split_once('=').filter(|(name, _)| is_variable(name)) {
-            return Err(format!(
-                "{} is not a program, and no shell reads this line\nput `env` before it: env {name}={value} …",
-                quote(first)
-            ));
-        }
-        Ok(Self(words))
-    }
-
-    fn split(&self) -> Option<(String, &[String])> {
-        let (program, rest) = self.0.split_first()?;
-        Some((program.clone(), rest))
-    }
-
-    pub fn words(&self) -> &[String] {
-        &self.0
-    }
-
-    /// The first word that only a shell would understand.
-    pub fn operator(&self) -> Option<&str> {
-        self.0.iter().map(String::as_str).find(|word| OPERATORS.contains(word))
-    }
-}
-
-fn is_variable(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-impl<'de> Deserialize<'de> for CommandLine {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CommandVisitor;
-        impl Visitor<'_> for CommandVisitor {
-            type Value = CommandLine;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a command")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<CommandLine, E> {
-                CommandLine::parse(text).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_str(CommandVisitor)
-    }
-}
-
-impl Serialize for CommandLine {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&shell_words::join(&self.0))
-    }
-}
-
-impl JsonSchema for CommandLine {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "CommandLine".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "\\S" })
-    }
+/// The program and what follows it.
+fn split(line: &CommandLine) -> Option<(String, &[String])> {
+    let (program, rest) = line.words().split_first()?;
+    Some((program.clone(), rest))
 }
 
 /// One argument or value, as it was written: `5` is the text "5".

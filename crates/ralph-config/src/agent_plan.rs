@@ -2,9 +2,10 @@
 
 use ralph_agents::agent::{self, AgentDef, PromptInput, Turn};
 use ralph_agents::price;
+use ralph_core::plan::value::CommandLine;
 use ralph_core::plan::{AgentPlan, Price, PromptVia};
 
-use super::agent::{AgentSpec, CommandLine};
+use super::agent::AgentSpec;
 
 const COMMAND: &str = "command";
 

@@ -24,11 +24,13 @@ pub struct Error {
     span: Option<Span>,
     /// Innermost key first.
     path: Vec<String>,
+    /// The type did not want the value: nothing knows its key.
+    is_ignored: bool,
 }
 
 impl Error {
     fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None, span: None, path: Vec::new() }
+        Self { message: message.into(), help: None, span: None, path: Vec::new(), is_ignored: false }
     }
 
     fn or_at(mut self, span: Span) -> Self {
@@ -97,7 +99,8 @@ impl de::Error for Error {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self { help: Some(suggest(field, expected)), ..Self::new(format!("unknown key {}", quote(field))) }
+        let help = (!expected.is_empty()).then(|| suggest(field, expected));
+        Self { help, ..Self::new(format!("unknown key {}", quote(field))) }
     }
 }
 
@@ -125,7 +128,7 @@ impl<'de> Reader<'de> {
     fn any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match &self.node.value {
             Value::List(items) => visitor.visit_seq(Items { items: items.iter(), index: 0 }),
-            Value::Map(entries) => visitor.visit_map(Fields { entries: entries.iter(), value: None }),
+            Value::Map(entries) => visitor.visit_map(Fields::new(entries)),
             Value::Scalar(scalar) => match scalar.meaning() {
                 Meaning::Null => visitor.visit_unit(),
                 Meaning::Bool(value) => visitor.visit_bool(value),
@@ -192,7 +195,7 @@ impl<'de> de::Deserializer<'de> for Reader<'de> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match &self.node.value {
             Value::List(_) => Err(self.explain(de::Error::invalid_type(Unexpected::Seq, &visitor))),
-            _ if self.node.is_null() => visitor.visit_map(Fields { entries: [].iter(), value: None }),
+            _ if self.node.is_null() => visitor.visit_map(Fields::new(&[])),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -200,10 +203,22 @@ impl<'de> de::Deserializer<'de> for Reader<'de> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _fields: &'static [&'static str],
+        known: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.deserialize_map(visitor)
+        match &self.node.value {
+            Value::Map(entries) => {
+                let out = visitor.visit_map(Fields { known, ..Fields::new(entries) });
+                out.map_err(|error| self.explain(error))
+            }
+            _ => self.deserialize_map(visitor),
+        }
+    }
+
+    /// The types of settings ignore what they do not know, as the journal of a newer ralph needs it. In a definition nothing is
+    /// ignored.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Error> {
+        Err(Error { is_ignored: true, ..Error::new("unknown key") })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -223,7 +238,7 @@ impl<'de> de::Deserializer<'de> for Reader<'de> {
 
     forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        tuple tuple_struct identifier ignored_any
+        tuple tuple_struct identifier
     }
 }
 
@@ -246,6 +261,14 @@ impl<'de> de::SeqAccess<'de> for Items<'de> {
 struct Fields<'de> {
     entries: std::slice::Iter<'de, Entry>,
     value: Option<&'de Entry>,
+    /// The keys that whoever reads them knows, where that was said.
+    known: &'static [&'static str],
+}
+
+impl<'de> Fields<'de> {
+    fn new(entries: &'de [Entry]) -> Self {
+        Self { entries: entries.iter(), value: None, known: &[] }
+    }
 }
 
 impl<'de> de::MapAccess<'de> for Fields<'de> {
@@ -260,6 +283,9 @@ impl<'de> de::MapAccess<'de> for Fields<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let Some(entry) = self.value.take() else { return Err(Error::new("a key without a value")) };
-        seed.deserialize(Reader { node: &entry.value }).map_err(|error| error.below(&entry.key))
+        seed.deserialize(Reader { node: &entry.value }).map_err(|error| match error.is_ignored {
+            true => <Error as de::Error>::unknown_field(&entry.key, self.known).or_at(entry.key_span),
+            false => error.below(&entry.key),
+        })
     }
 }

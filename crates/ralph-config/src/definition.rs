@@ -3,17 +3,16 @@
 
 use std::time::Duration;
 
-use ralph_core::plan::value::{Count, Price, Text, Timeout};
-use ralph_core::plan::{EventLoop, StuckPlan};
+use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Text, Timeout};
+use ralph_core::plan::{EventLoop, Gate, Protect, ProtectPolicy, Stop, StuckPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent::{AgentDef, CliDef, CommandLine};
+use super::agent::{AgentDef, CliDef};
 use super::commands::{CommandDef, Name};
 use super::hat_def::Hats;
 use super::idle::{Idle, OnState, WakeDef};
 use super::memory::{ContextDef, CoreDef, MemoryDef};
-use super::proof::{GateDef, StopDef};
 
 /// What ralph runs, on which prompt, and when it stops.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -64,11 +63,21 @@ pub struct Definition {
     /// When the loop goes on, waits and stops.
     pub event_loop: EventLoop,
     /// What the agent says to claim completion, and what has to hold before it is believed.
-    pub stop: StopDef,
-    /// Checks that ralph itself runs; a required one that fails refuses a claim of completion.
-    pub gates: Vec<GateDef>,
+    pub stop: Stop,
+    /// Checks that ralph itself runs; a required one that fails refuses a claim of completion. `auto`: those that the project
+    /// has already, found from its files at the start.
+    #[schemars(schema_with = "super::gates::schema")]
+    pub gates: Vec<Gate>,
     /// How many gates run at the same time. Not set: as many as the machine has cores.
     pub gate_jobs: Option<Count>,
+    /// Files that no iteration may change, as patterns like those of a `.gitignore`, beside what the gates themselves run; or a
+    /// mapping with `paths` and `allow`, the files that may be changed all the same.
+    pub protect: Protect,
+    /// What to do about a protected file that an iteration changed. `refuse`: claims are refused until the file is as it was.
+    /// `warn`: only say so. `restore`: put the file back.
+    pub protect_policy: ProtectPolicy,
+    /// Files that may change while gates run, as patterns like those of a `.gitignore`: they are no part of the proof.
+    pub proof_ignore: Vec<PathPattern>,
     /// What counts as going in circles, and what to do about it.
     pub loop_detection: StuckPlan,
     /// What prompts tell of earlier iterations.
@@ -104,9 +113,12 @@ impl Default for Definition {
             wake: WakeDef::default(),
             enabled: true,
             event_loop: EventLoop::default(),
-            stop: StopDef::default(),
+            stop: Stop::default(),
             gates: Vec::new(),
             gate_jobs: None,
+            protect: Protect::default(),
+            protect_policy: ProtectPolicy::default(),
+            proof_ignore: Vec::new(),
             loop_detection: StuckPlan::default(),
             memory: MemoryDef::default(),
             context: ContextDef::default(),

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 
 use ralph_core::hat::COORDINATOR;
-use ralph_core::plan::value::{Count, PatternText, Text, Timeout, TopicText};
+use ralph_core::plan::value::{CommandLine, Count, PatternText, Text, Timeout, TopicText};
 use ralph_core::ralph_md::is_name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde::{Deserialize as DeriveDeserialize, Serialize as DeriveSerialize};
 
-use super::agent::{AgentDef, CommandLine, Word};
+use super::agent::{AgentDef, Word};
 
 /// A role that the agent plays for one iteration.
 #[derive(Debug, Clone, Default, PartialEq, DeriveDeserialize, DeriveSerialize, JsonSchema)]

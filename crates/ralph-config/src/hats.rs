@@ -59,9 +59,9 @@ fn check_hat(
         found.push(settings.at(&path("agent"), format!("`{}`: the command is missing", path("agent"))));
     }
     for (i, gate) in hat.gates.iter().flatten().enumerate() {
-        if !definition.gates.iter().any(|known| known.name == *gate) {
+        if !definition.gates.iter().any(|known| known.name == gate.0) {
             let message = format!("`{}`: there is no gate {}", path("gates"), quote(&gate.0));
-            let known: Vec<&str> = definition.gates.iter().map(|gate| gate.name.0.as_str()).collect();
+            let known: Vec<&str> = definition.gates.iter().map(|gate| gate.name.as_str()).collect();
             let help =
                 if known.is_empty() { "add it to `gates`".to_owned() } else { suggest(&gate.0, &known) };
             found.push(settings.at(&path(&format!("gates.{i}")), message).help(help));

@@ -12,6 +12,8 @@ mod de;
 mod definition;
 mod diagnostic;
 mod foreign;
+pub mod found;
+pub mod gates;
 mod hat_def;
 mod hats;
 mod idle;
@@ -47,7 +49,7 @@ use std::path::PathBuf;
 
 use ralph_core::plan::Task;
 
-pub use agent::{AgentDef, AgentSpec, CliDef, CommandLine};
+pub use agent::{AgentDef, AgentSpec, CliDef};
 pub use agent_plan::{cost_is_known, tokens_are_known};
 pub use commands::{CommandDef, Name};
 pub use definition::Definition;

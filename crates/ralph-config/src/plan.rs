@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::plan::{AgentPlan, EventLoop, Pace, Plan, Price, SignalPlan, Task};
+use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, Task};
 
 use super::Loaded;
 use super::agent::AgentSpec;
@@ -13,13 +13,9 @@ use super::diagnostic::{ConfigError, Diagnostic};
 use super::hats::HatsPlace;
 use super::idle;
 use super::memory;
-use super::proof;
 
 /// An agent whose stream shows its work is not silent for longer than this, unless the definition says otherwise.
 const STREAM_SILENCE: Duration = Duration::from_secs(600);
-
-/// The text of the promise that ends a run, unless the definition has its own.
-const COMPLETION_SIGNAL: &str = "RALPH_PROMISE_COMPLETE";
 
 impl Loaded {
     /// `is_root` tells whether the agent will run as root: some refuse to, unless told that it is fine.
@@ -40,8 +36,6 @@ impl Loaded {
         let commands = keep(commands, &mut found);
         // A RALPH.md asks for credit unless it says otherwise, anything else only if it says so.
         let credit = definition.credit.unwrap_or(matches!(self.task, Task::RalphMd(_)));
-        let mut signals = signals(&definition.event_loop);
-        proof::add_regexes(&mut signals, &definition.stop);
         let hats = HatsPlace {
             settings: &self.settings,
             agent: &self.agent,
@@ -73,8 +67,14 @@ impl Loaded {
             prices: prices(definition),
             event_loop,
             pace: Pace { fallback_after, fallback_wait, ..Pace::default() },
-            signals: SignalPlan { completion_signal: completion_signal(definition), ..signals },
-            proof: proof::proof(definition),
+            stop_on_completion_signal: definition.stop_on_completion_signal,
+            completion_signal: definition.completion_signal.as_ref().map(|text| text.0.clone()),
+            stop: definition.stop.clone(),
+            gates: gates(definition, folder.unwrap_or(&self.workspace)),
+            gate_jobs: definition.gate_jobs.map(|count| count.0),
+            protect: definition.protect.0.clone(),
+            protect_policy: definition.protect_policy,
+            proof_ignore: definition.proof_ignore.iter().map(|pattern| pattern.0.clone()).collect(),
             stuck: definition.loop_detection.clone(),
             memory: memory::memory(definition, &self.task, &self.settings),
             guardrails: definition.core.guardrails.iter().map(|text| text.0.clone()).collect(),
@@ -86,6 +86,14 @@ impl Loaded {
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })
     }
+}
+
+/// The gates, with the folders of held-out files as they are from anywhere.
+fn gates(definition: &Definition, folder: &Path) -> Vec<Gate> {
+    let absolute =
+        |files: &String| super::target::absolute(&folder.join(files)).to_string_lossy().into_owned();
+    let with_files = |gate: &Gate| Gate { files: gate.files.as_ref().map(absolute), ..gate.clone() };
+    definition.gates.iter().map(with_files).collect()
 }
 
 /// Those that went well. What is wrong with the others is added to `found`.
@@ -105,14 +113,4 @@ pub fn prices(definition: &Definition) -> Vec<Price> {
             output: one.output.0,
         })
         .collect()
-}
-
-fn signals(from: &EventLoop) -> SignalPlan {
-    SignalPlan { completion_promise: from.completion_promise.clone(), ..SignalPlan::default() }
-}
-
-/// What a `<promise>` has to hold, where the definition wants one.
-fn completion_signal(definition: &Definition) -> Option<String> {
-    let text = definition.completion_signal.as_ref().map_or(COMPLETION_SIGNAL, |text| &text.0);
-    definition.stop_on_completion_signal.then(|| text.to_owned())
 }

@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod held_out;
 mod limits;
 mod programs;
 
@@ -30,7 +31,7 @@ use ralph_core::plan::Plan;
 
 use crate::diagnostic::{ConfigError, Diagnostic};
 use crate::sources::Sources;
-use crate::{Loaded, examine, hats, idle};
+use crate::{Loaded, examine, gates, hats, idle};
 
 /// What has to be known of the machine that a plan is for.
 pub struct Machine<'a> {
@@ -103,15 +104,18 @@ pub fn preflight(
     let mut found = Found { errors, ..Found::default() };
     let plan = loaded.to_plan(log_dir, machine.is_root);
     let plan = plan.map_err(|error| found.add_errors(error.into_diagnostics())).ok();
+    found.errors.extend(gates::nothing_found(&loaded.settings));
     if let Some(plan) = &plan {
         programs::agents(&loaded, plan, machine, &mut found);
         programs::commands(&loaded, plan, machine, &mut found);
         programs::gates(&loaded, plan, machine, &mut found);
+        held_out::check(&loaded, plan, &mut found);
         found.errors.extend(plan.hats.iter().flat_map(|hats| hats::fatal(&loaded.settings, hats)));
         found.warnings.extend(plan.hats.iter().flat_map(|hats| hats::findings(&loaded.settings, hats)));
         found.warnings.extend(idle::findings(&loaded.settings, &plan.idle));
         found.notes.extend(limits::notes(plan));
         found.notes.extend(idle_args(&loaded));
+        found.notes.extend(gates::note(&loaded.settings));
     }
     let Found { mut errors, warnings, notes } = found;
     match plan.filter(|_| errors.is_empty()) {

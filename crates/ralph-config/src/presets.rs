@@ -39,3 +39,15 @@ pub fn unknown_preset(name: &str) -> ConfigError {
     let known: Vec<&str> = names().collect();
     found.help(suggest(name, &known)).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_preset_completes_on_the_word_of_an_agent() {
+        for preset in PRESETS {
+            assert!(preset.yaml.lines().any(|line| line == "gates: auto"), "{}", preset.name);
+        }
+    }
+}

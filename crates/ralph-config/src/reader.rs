@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::definition::Definition;
 use super::diagnostic::{ConfigError, Diagnostic};
+use super::gates::Auto;
 use super::presets::{Preset, unknown_preset};
 use super::ralph_md::{self, RalphMd, parse_ralph_md};
 use super::source::{Layer, SourceMap, Span};
@@ -25,7 +26,7 @@ pub fn read_layers(
     sources: &Sources,
     target: Option<&Target>,
 ) -> Result<(Settings, Option<RalphMd>), ConfigError> {
-    let mut reader = LayerReader::default();
+    let mut reader = LayerReader { auto: Auto::of(&sources.workspace), ..LayerReader::default() };
     if let Some(path) = sources.env.user_config() {
         reader.user_config(&path)?;
     }
@@ -62,6 +63,7 @@ struct LayerReader {
     map: SourceMap,
     trees: Vec<Node>,
     found: Vec<Diagnostic>,
+    auto: Auto,
 }
 
 impl LayerReader {
@@ -126,6 +128,7 @@ impl LayerReader {
     fn join(mut self) -> Result<Settings, ConfigError> {
         let mut root: Option<Node> = None;
         for mut tree in std::mem::take(&mut self.trees) {
+            self.auto.spell_out(&mut tree);
             self.found.extend(check_layer(&self.map, &mut tree));
             match &mut root {
                 None => root = Some(tree),
@@ -138,7 +141,7 @@ impl LayerReader {
             None => {
                 let nowhere = Span { source: 0, start: 0, end: 0 };
                 let root = root.unwrap_or_else(|| Node::map(Vec::new(), nowhere));
-                Ok(Settings { map: self.map, root, others: "default" })
+                Ok(Settings { map: self.map, root, others: "default", auto: self.auto })
             }
         }
     }

@@ -4,6 +4,7 @@ use ralph_core::plan::{EventLoop, Plan, SettingsChange};
 
 use super::agent_plan::cost_is_known;
 use super::diagnostic::{ConfigError, Diagnostic};
+use super::gates::Auto;
 use super::layers::{self, Flags};
 use super::reader::check_layer;
 use super::source::{SourceMap, Span};
@@ -49,7 +50,7 @@ fn read(sets: &[String], flags: &Flags) -> Result<Settings, ConfigError> {
     }
     match ConfigError::from_all(found) {
         Some(error) => Err(error),
-        None => Ok(Settings { map, root, others: "the plan of this run" }),
+        None => Ok(Settings { map, root, others: "the plan of this run", auto: Auto::default() }),
     }
 }
 

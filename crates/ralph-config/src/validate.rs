@@ -1,10 +1,12 @@
 //! Rules that no single setting can check by itself.
 
 use ralph_core::plan::EventLoop;
+use ralph_core::plan::value::{CommandLine, shell_operator};
 
-use super::agent::{AgentSpec, CliDef, CommandLine, PromptMode};
+use super::agent::{AgentSpec, CliDef, PromptMode};
 use super::definition::Definition;
 use super::diagnostic::{Diagnostic, quote};
+use super::gates::Auto;
 use super::source::SourceMap;
 use super::yaml::Node;
 
@@ -18,6 +20,8 @@ pub struct Settings {
     pub root: Node,
     /// Where settings come from that are not in the tree.
     pub others: &'static str,
+    /// What `gates: auto` stands for.
+    pub auto: Auto,
 }
 
 impl Settings {
@@ -76,7 +80,7 @@ pub fn shell_lines(settings: &Settings, definition: &Definition) -> Vec<Diagnost
         let line = hat.agent.as_ref().and_then(|agent| agent.command.as_ref());
         lines.extend(line.map(|line| (format!("hats.{id}.agent.command"), line)));
     }
-    let wrong = lines.into_iter().filter_map(|(path, line)| Some((path, line.operator()?)));
+    let wrong = lines.into_iter().filter_map(|(path, line)| Some((path, shell_operator(line.words())?)));
     wrong
         .map(|(path, word)| {
             let message = format!("the agent: no shell runs, so {} is only a word", quote(word));

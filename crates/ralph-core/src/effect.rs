@@ -1,10 +1,11 @@
 //! Work to start. The engine hands these out; the executor starts them and never waits for them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::event::TimerId;
+use crate::event::{TestCount, TimerId};
 use crate::ids::IterationNumber;
-use crate::plan::GatePlan;
+use crate::plan::Gate;
 use crate::prompt::Draft;
 use crate::time::Timestamp;
 
@@ -47,11 +48,15 @@ pub struct SpawnAgent {
     pub silence_timeout: Option<Duration>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunGates {
     pub iteration: IterationNumber,
     pub round: u32,
-    pub gates: Vec<GatePlan>,
+    pub gates: Vec<Gate>,
+    /// The most tests that each gate has counted in this run, by its name.
+    pub counted: BTreeMap<String, TestCount>,
+    /// Tests went for a reason that can be seen.
+    pub fewer_expected: bool,
 }
 
 /// Work is timed by a clock that stands still while the machine sleeps; waits end at a time of day.

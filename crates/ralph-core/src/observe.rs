@@ -9,22 +9,23 @@ use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::event::{
-    CompletionRejected, DelayReason, GateFinished, IterationStarted, LoopDetected, RunStopped, StopRequest,
+    CompletionRejected, DelayReason, GateFinished, IterationStarted, LoopDetected, PinnedProgram,
+    ProtectedFile, RunStopped, StopRequest,
 };
 use crate::guard::{GuardDef, Guards, Reading};
 use crate::hat::{Topic, TopicMessage};
 use crate::ids::{IterationNumber, RunId};
 use crate::plan::{AgentPlan, Plan};
 use crate::record::Record;
-use crate::state::{Phase, RunState, Saved};
+pub use crate::state::{ChangedFile, Found, Saved};
+use crate::state::{Phase, RunState};
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
 /// Folds records, one at a time, into the state of the run they tell of.
 #[derive(Debug, Clone, Default)]
 pub struct Folder {
-    #[doc(hidden)]
-    pub state: Option<RunState>,
+    pub(crate) state: Option<RunState>,
 }
 
 impl Folder {
@@ -36,6 +37,11 @@ impl Folder {
         }
     }
 
+    #[cfg(any(test, feature = "testing"))]
+    pub fn state(&self) -> Option<&RunState> {
+        self.state.as_ref()
+    }
+
     /// Nothing if the records did not begin with `run.started`.
     pub fn observe(&self) -> Option<Observation<'_>> {
         self.state.as_ref().map(|state| Observation { state })
@@ -44,6 +50,14 @@ impl Folder {
     /// An engine that goes on where the records end. Its first input is `ResumeRun`.
     pub fn into_engine(self) -> Option<Engine> {
         self.state.map(Engine::from_state)
+    }
+}
+
+impl<'a> FromIterator<&'a Record> for Folder {
+    fn from_iter<T: IntoIterator<Item = &'a Record>>(records: T) -> Self {
+        let mut folder = Self::default();
+        records.into_iter().for_each(|record| folder.push(record));
+        folder
     }
 }
 
@@ -127,6 +141,37 @@ impl<'a> Observation<'a> {
     /// The plan in force: the one of `run.started` with what the last `run.resumed` changed.
     pub fn plan(self) -> &'a Plan {
         &self.state.plan
+    }
+
+    /// The programs as they were found when the run began.
+    pub fn pinned_programs(self) -> &'a [PinnedProgram] {
+        &self.state.trust.pinned
+    }
+
+    /// The files that no iteration may change.
+    pub fn protected_files(self) -> &'a [ProtectedFile] {
+        &self.state.trust.protected
+    }
+
+    /// The protected files that are not what they were, and since when.
+    pub fn protected_changes(self) -> &'a [ChangedFile] {
+        &self.state.trust.changed
+    }
+
+    /// What the changes of the run did to its tests, as far as it looks like tampering.
+    pub fn tampering(self) -> &'a [Found] {
+        &self.state.trust.findings
+    }
+
+    /// Whether an iteration is known to have changed this file.
+    pub fn is_changed_by_agent(self, file: &ProtectedFile) -> bool {
+        let mut changed = self.state.trust.differing();
+        changed.any(|changed| changed.change.path == file.path && changed.change.part == file.part)
+    }
+
+    /// No attempt is running, and none was cut off that has not been made up for.
+    pub fn is_between_attempts(self) -> bool {
+        self.state.running().is_none() && self.state.attempts == 0
     }
 
     pub fn phase(self) -> PhaseSeen {

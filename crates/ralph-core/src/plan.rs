@@ -3,10 +3,13 @@
 
 mod change;
 mod event_loop;
+mod gate;
 mod idle;
 mod memory;
-mod proof;
+mod protect;
 mod section;
+mod signals;
+mod stop;
 mod stuck;
 pub mod value;
 
@@ -18,13 +21,16 @@ use serde::{Deserialize, Serialize};
 
 pub use change::SettingsChange;
 pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
+pub use gate::{ACCEPTANCE_CHECK, GATE_TIMEOUT, Gate, GateWhen};
 pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
 
 use crate::hat::HatsPlan;
 use crate::time::millis;
 
 pub use memory::MemoryPlan;
-pub use proof::{GATE_TIMEOUT, GatePlan, GateWhen, NoErrors, Proof};
+pub use protect::{Protect, ProtectLists, ProtectPolicy};
+pub use signals::SignalPlan;
+pub use stop::{NoErrors, Stop, StopChange, TamperingPolicy};
 pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckChange, StuckPlan, Use};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,10 +67,28 @@ pub struct Plan {
     /// What to do while there is nothing to do.
     #[serde(default, skip_serializing_if = "IdlePlan::is_default")]
     pub idle: IdlePlan,
-    pub signals: SignalPlan,
-    /// What a claim of completion has to stand.
+    /// Whether `<promise>…</promise>`, with the text of `completion_signal`, claims completion.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_on_completion_signal: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_signal: Option<String>,
+    /// What a claim of completion is, and what it has to stand.
     #[serde(default)]
-    pub proof: Proof,
+    pub stop: Stop,
+    /// The checks that ralph itself runs, in the order of the definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+    /// How many gates run at the same time. Nothing: as many as the machine has cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate_jobs: Option<u32>,
+    /// Files that no iteration may change, beside those that the gates run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub protect: ProtectLists,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub protect_policy: ProtectPolicy,
+    /// Files that are no part of a proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proof_ignore: Vec<String>,
     /// What counts as being stuck.
     #[serde(rename = "loop_detection")]
     pub stuck: StuckPlan,
@@ -108,8 +132,14 @@ impl Plan {
             event_loop: EventLoop::default(),
             pace: Pace::default(),
             idle: IdlePlan::default(),
-            signals: SignalPlan::default(),
-            proof: Proof::default(),
+            stop_on_completion_signal: false,
+            completion_signal: None,
+            stop: Stop::default(),
+            gates: Vec::new(),
+            gate_jobs: None,
+            protect: ProtectLists::default(),
+            protect_policy: ProtectPolicy::default(),
+            proof_ignore: Vec::new(),
             stuck: StuckPlan::default(),
             memory: MemoryPlan::default(),
             guardrails: Vec::new(),
@@ -119,6 +149,15 @@ impl Plan {
             log_dir: None,
             hats: None,
         }
+    }
+}
+
+impl Plan {
+    /// Whether anything can refuse a claim. `tools_told`: the agents tell how their commands ended.
+    pub fn can_refuse(&self, tools_told: bool) -> bool {
+        self.gates.iter().any(|gate| gate.required)
+            || tools_told && self.stop.require_no_errors != NoErrors::Off
+            || self.stop.required().next().is_some()
     }
 }
 
@@ -151,6 +190,10 @@ pub struct AgentPlan {
     /// The model, for the price of its tokens, where the agent does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn any_command() -> String {
@@ -245,23 +288,6 @@ pub struct Pace {
     pub fallback_after: u32,
     #[serde(rename = "fallback_wait_ms", with = "millis")]
     pub fallback_wait: Duration,
-}
-
-/// What the agent may say to ralph beyond the built-in markers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SignalPlan {
-    /// A line that means "complete", beside `<ralph>COMPLETE</ralph>`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completion_promise: Option<String>,
-    /// What `<promise>…</promise>` holds when a RALPH.md asks the agent for it and the task is complete.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completion_signal: Option<String>,
-    /// The user's own rule for a claim, in place of `<ralph>COMPLETE</ralph>`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub success_regex: Option<String>,
-    /// The user's own rule for blocked, in place of `<ralph>BLOCKED: …</ralph>`. Group 1 is the reason.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocked_regex: Option<String>,
 }
 
 impl Default for Pace {

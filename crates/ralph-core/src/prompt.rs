@@ -57,7 +57,7 @@ pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
 pub fn memory_files(plan: &Plan, draft: &Draft, task: &str) -> Option<Vec<(String, String)>> {
     let (names, file) = (&plan.memory, draft.file.as_ref().filter(|_| plan.memory.enabled)?);
     let summary = match summary(plan, draft, task) {
-        text if text.is_empty() => "## Ralph Summary\n\nNo iteration has finished yet.\n".to_owned(),
+        text if text.is_empty() => "# Ralph Loop Summary\n\nNo iteration has finished yet.\n".to_owned(),
         text => text,
     };
     Some(vec![
@@ -67,14 +67,17 @@ pub fn memory_files(plan: &Plan, draft: &Draft, task: &str) -> Option<Vec<(Strin
     ])
 }
 
-/// In the prompt the task stands above; only the file has to repeat it.
+/// In the prompt the task stands above, and so may the last outputs; only the file has to repeat them.
 fn summary(plan: &Plan, draft: &Draft, objective: &str) -> String {
     let Some(memory) = &draft.memory else { return String::new() };
-    memory.summary(objective, budget(plan, draft))
+    match objective.trim().is_empty() {
+        true => memory.summary_beside_outputs(plan.memory.outputs(), budget(plan, draft)),
+        false => memory.summary(objective, budget(plan, draft)),
+    }
 }
 
 fn last_outputs(plan: &Plan, draft: &Draft) -> String {
-    let count = usize::try_from(plan.memory.last_outputs).unwrap_or(usize::MAX);
+    let count = plan.memory.outputs();
     let Some(memory) = draft.memory.as_ref().filter(|_| count > 0) else { return String::new() };
     memory.outputs(count, budget(plan, draft).saturating_mul(2))
 }

@@ -7,13 +7,13 @@
 
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::event::Event;
 use crate::ids::Seq;
 use crate::time::Timestamp;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Record {
     pub seq: Seq,
     pub at: Timestamp,
@@ -66,7 +66,7 @@ impl Record {
         let mut json = Vec::with_capacity(body.len() + 1);
         json.extend_from_slice(body);
         json.push(b'}');
-        let record: Record = serde_json::from_slice(&json).map_err(|e| Damage::Content(e.to_string()))?;
+        let record = Record::from_json(&json).map_err(|e| Damage::Content(e.to_string()))?;
         if record.seq != expected {
             return Err(Damage::Order { expected, found: record.seq });
         }
@@ -97,6 +97,11 @@ impl Chain {
 pub fn json_of(line: &[u8]) -> Option<String> {
     let (body, _) = split(line).ok()?;
     Some(format!("{}}}", String::from_utf8_lossy(body)))
+}
+
+/// The same as [`json_of`], as it is stored and without its closing brace.
+pub fn body_of(line: &[u8]) -> Option<&[u8]> {
+    split(line).ok().map(|(body, _)| body)
 }
 
 /// The event's type of a stored line, without parsing it: ours is always the third key.

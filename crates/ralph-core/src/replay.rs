@@ -7,16 +7,6 @@ use crate::event::Event;
 use crate::ids::Seq;
 pub use crate::observe::Folder;
 use crate::record::Record;
-use crate::state::RunState;
-
-/// Folds a journal into the state it describes. Nothing if it does not begin with `run.started`.
-pub fn fold<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<RunState> {
-    let mut folder = Folder::default();
-    for record in records {
-        folder.push(record);
-    }
-    folder.state
-}
 
 /// A place where a fresh engine, fed with the recorded inputs, decides differently.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

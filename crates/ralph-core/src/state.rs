@@ -1,12 +1,17 @@
 //! What a run is at this moment. It changes only by applying events, so the journal alone rebuilds it.
 
+mod claims;
+mod failing;
 mod idle;
+mod notes;
 mod proof;
 mod stuck;
+mod trust;
 
 use std::time::Duration;
 
-pub use idle::{Idle, IdleTotals, Saved};
+pub use failing::FailingGates;
+pub use idle::{Idle, Saved};
 
 use crate::check::Ledger;
 use crate::event::{
@@ -17,13 +22,15 @@ use crate::event::{
 use crate::failure::FailureClass;
 use crate::hat::Bus;
 use crate::ids::{IterationNumber, RunId};
-use crate::memory::{CheckNote, Claim, IterationNote, Memory};
+use crate::memory::{Claim, Memory, ToolLog};
 use crate::plan::Plan;
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
+use notes::memory_of;
 pub use proof::{Checking, ProofState, Stage};
 pub use stuck::{Stuck, UndecidedAlarm};
+pub use trust::{ChangedFile, Found, Trust};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
@@ -51,9 +58,12 @@ pub struct RunState {
 
     pub patience: Patience,
     pub proof: ProofState,
+    pub failing_gates: FailingGates,
     /// What the tests, linters and type checkers that the agent ran came to.
     pub ledger: Ledger,
     pub memory: Memory,
+    /// Whether programs and files are still what they were.
+    pub trust: Trust,
     pub idle: Idle,
     /// Whether the run goes in circles.
     pub stuck: Stuck,
@@ -135,6 +145,7 @@ pub struct Running {
     pub cost_usd: Option<f64>,
     pub tool_calls: u32,
     pub failed_calls: u32,
+    pub tools: ToolLog,
     /// How it ended, as soon as that is known.
     pub exited: Option<Box<AgentExited>>,
 }
@@ -169,8 +180,10 @@ impl RunState {
             crashes: 0,
             patience: Patience::default(),
             proof: ProofState::default(),
+            failing_gates: FailingGates::default(),
             ledger: Ledger::default(),
             memory: memory_of(&started.plan),
+            trust: Trust::default(),
             idle: Idle::default(),
             stuck: Stuck::default(),
             runtime: Duration::ZERO,
@@ -215,16 +228,20 @@ impl RunState {
                 self.ledger.called(call);
                 self.notice(|running| running.tool_calls = running.tool_calls.saturating_add(1));
             }
-            Event::ToolFinished(end) => {
-                self.ledger.finished(end);
-                let failed = u32::from(end.result.ok == Some(false));
-                self.notice(|running| running.failed_calls = running.failed_calls.saturating_add(failed));
+            Event::ToolFinished(end) => self.apply_tool_end(end),
+            Event::AgentExited(exited) => {
+                self.trust.apply_exited(exited);
+                self.notice(|running| running.exited = Some(exited.clone()));
             }
-            Event::AgentExited(exited) => self.notice(|running| running.exited = Some(exited.clone())),
+            Event::ProgramsPinned(_) | Event::FilesProtected(_) | Event::ProofNarrowed(_) => {
+                self.trust.apply(event);
+            }
             Event::GatesStarted(_)
             | Event::GateFinished(_)
             | Event::GatesFinished(_)
             | Event::GatesKilled(_)
+            | Event::CompletionDeferred(_)
+            | Event::CompletionInferred(_)
             | Event::CompletionAccepted(_)
             | Event::CompletionRejected(_)
             | Event::JournalFailed(_) => self.apply_proof(event, at),
@@ -244,6 +261,7 @@ impl RunState {
             }
             Event::RunStopped(stopped) => {
                 self.phase = Phase::Stopped;
+                self.memory.stopped(stopped.reason.as_str(), &stopped.message);
                 self.stopped = Some(stopped.clone());
             }
             // What the others tell changes nothing here, or a part of the state looks after it itself.
@@ -273,7 +291,10 @@ impl RunState {
                 self.proof.forget_results();
                 self.phase = Phase::Checking(Checking::of(started, self.events, at));
             }
-            Event::GateFinished(result) => self.proof.apply_result(result),
+            Event::GateFinished(result) => {
+                self.trust.apply_counted(result);
+                self.proof.apply_result(result);
+            }
             Event::GatesFinished(ran) => {
                 self.runtime = self.runtime.saturating_add(ran.duration);
                 self.apply_gates_ran(ran);
@@ -283,6 +304,12 @@ impl RunState {
                     checking.apply_killed(killed);
                 }
             }
+            Event::CompletionDeferred(deferred) => {
+                let hats = deferred.hats.iter().map(|hat| hat.to_string()).collect();
+                self.memory.settle(deferred.iteration, Claim::Waits { hats });
+                self.proof.deferred = true;
+            }
+            Event::CompletionInferred(inferred) => self.apply_inferred(inferred),
             Event::CompletionAccepted(accepted) => {
                 self.memory.settle(accepted.iteration, Claim::Accepted);
                 self.proof.apply_accepted(accepted);
@@ -328,7 +355,8 @@ impl RunState {
         if self.phase == Phase::Stopped {
             // A person wants it to go on: what it stopped for has been dealt with, but for a claim that is still open.
             let open = matches!(self.proof.stage, Stage::Open | Stage::Ran(_));
-            self.unjudged = self.unjudged.take().filter(|last| last.claims_complete && open);
+            let claims = self.claims_complete() && open;
+            self.unjudged = self.unjudged.take().filter(|_| claims);
             self.idle.forget();
             self.stuck.start_over();
             (self.patience.limited_until, self.patience.outage) = (None, false);
@@ -357,6 +385,7 @@ impl RunState {
             cost_usd: None,
             tool_calls: 0,
             failed_calls: 0,
+            tools: ToolLog::default(),
             exited: None,
         });
     }
@@ -370,10 +399,13 @@ impl RunState {
 
     fn apply_gates_ran(&mut self, ran: &GatesFinished) {
         let cut_short = matches!(&self.phase, Phase::Checking(checking) if checking.killed.is_some());
-        let claims = self.unjudged.as_ref().is_some_and(|last| last.claims_complete);
+        let claims = self.claims_complete();
         match cut_short {
             true => self.proof.forget_results(),
-            false => self.proof.apply_ran(ran, claims),
+            false => {
+                self.failing_gates.ran(&self.proof.results);
+                self.proof.apply_ran(ran, claims);
+            }
         }
         self.phase = Phase::Ready;
     }
@@ -473,24 +505,6 @@ impl RunState {
         self.phase = Phase::Ready;
     }
 
-    /// What is worth remembering of an iteration.
-    fn note(&self, finished: &IterationFinished) -> IterationNote {
-        let running = self.running();
-        let exited = running.and_then(|running| running.exited.as_ref());
-        IterationNote {
-            duration: finished.duration,
-            error: finished.error.clone(),
-            claim: if finished.claims_complete { Claim::Claimed } else { Claim::None },
-            files: exited.and_then(|exited| exited.files.clone()),
-            tool_calls: running.map_or(0, |running| running.tool_calls),
-            failed_calls: running.map_or(0, |running| running.failed_calls),
-            checks: self.ledger.results().map(|(command, result)| CheckNote { command, result }).collect(),
-            errors: self.ledger.any_failed_call().map(str::to_owned).into_iter().collect(),
-            tail: exited.map(|exited| exited.tail.clone()).unwrap_or_default(),
-            ..IterationNote::new(finished.iteration, finished.outcome)
-        }
-    }
-
     fn apply_interrupted(&mut self, interrupted: &IterationInterrupted) {
         match interrupted.why {
             InterruptCause::Crash => self.crashes = self.crashes.saturating_add(1),
@@ -563,9 +577,4 @@ impl RunState {
 fn first_bus(plan: &Plan) -> Option<Bus> {
     let hats = plan.hats.as_deref()?;
     Some(Bus::new(hats, plan.task.text().or(hats.task.as_deref()).unwrap_or_default()))
-}
-
-fn memory_of(plan: &Plan) -> Memory {
-    let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    Memory::new(size(plan.memory.tail), size(plan.memory.last_outputs))
 }

@@ -63,6 +63,11 @@ const fn def(key: &'static str, kind: StopKind, summary: &'static str) -> StopDe
 
 pub const COMPLETE: StopDef =
     def("complete", StopKind::Done, "The agent says that the task is complete, and every gate passed.");
+pub const UNPROVED: StopDef = def(
+    "unproved",
+    StopKind::Failed,
+    "The agent says that the task is complete, no gate proved it, and `stop.require_proof` asks for proof.",
+);
 pub const ONCE: StopDef = def("once", StopKind::Done, "The single pass of `--once` is done.");
 pub const ONCE_FAILED: StopDef = def("once", StopKind::Failed, "The single pass of `--once` failed.");
 pub const INTERRUPTED: StopDef =
@@ -93,6 +98,7 @@ pub const ERROR: StopDef = def("error", StopKind::Failed, "Something that the ru
 /// The reasons that are no guard's.
 pub const REASONS: &[StopDef] = &[
     COMPLETE,
+    UNPROVED,
     ONCE,
     ONCE_FAILED,
     INTERRUPTED,

@@ -73,8 +73,22 @@ impl schemars::JsonSchema for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        deserializer.deserialize_str(TimestampVisitor)
+    }
+}
+
+/// Every record has a time, so its text is not copied first.
+struct TimestampVisitor;
+
+impl de::Visitor<'_> for TimestampVisitor {
+    type Value = Timestamp;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+        text.parse().map_err(E::custom)
     }
 }
 

@@ -1,12 +1,15 @@
-//! From text and changes to facts: detectors, sketches, recognised commands. No I/O.
+//! From text and changes to facts: detectors, sketches, recognised commands, tampering with tests. No I/O.
 //!
 //! The engine folds and decides on facts only. What reads text stands here, so that tuning a constant changes what is found in
 //! runs to come and never what an old journal says.
 
+pub mod cheat;
 pub mod check;
 mod circle;
 pub mod detector;
+pub mod gate_files;
 mod rehearsal;
+pub mod tamper;
 mod watch;
 
 pub use rehearsal::{Looked, Rehearsal};

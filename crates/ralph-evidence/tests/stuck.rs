@@ -15,7 +15,7 @@ use ralph_core::input::{Command, Input, Report};
 use ralph_core::marker::AgentState;
 use ralph_core::plan::{AgentPlan, Plan, SettingsChange, StuckAction, StuckChange, StuckPlan, Task, Use};
 use ralph_core::record::Record;
-use ralph_core::replay;
+use ralph_core::replay::Folder;
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
@@ -107,7 +107,7 @@ impl Run {
     /// ralph dies; only the first `kept` records and the sketches are left. Nothing goes on yet.
     fn crash(&mut self, kept: usize) {
         self.journal.truncate(kept);
-        self.engine = Engine::from_state(replay::fold(&self.journal).unwrap());
+        self.engine = self.journal.iter().collect::<Folder>().into_engine().unwrap();
         self.watch = Watch::new(&self.plan);
         for record in &self.journal {
             let kept = |exited: &AgentExited| self.sketches.get(&(exited.iteration.0, exited.attempt));

@@ -21,7 +21,7 @@ use crate::speech::Speech;
 use crate::text::cut;
 
 /// Rows that are kept: the newest.
-const ROWS: usize = 50;
+pub const ROWS: usize = 50;
 /// Claims that are kept: the newest.
 const CLAIMS: usize = 20;
 /// Suspicions about one iteration that are kept.
@@ -55,23 +55,26 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// A fold that goes on from one that has counted only: it knows the run, but not its rows.
+    /// A fold that goes on from one that has counted only: it knows the run, but none of its rows until the records of the
+    /// newest ones are given to [`Fold::recall`].
     pub fn from_folder(folder: Folder) -> Fold {
         let Some(run) = folder.observe() else { return Fold::default() };
         let rows = Some(RowFolder::of(run.plan()));
-        let at = run.last_at();
-        let claims = run.rejected_claim().map(|claim| judged(claim.iteration, at, claim.missing.clone()));
-        let (claims, gates) = (claims.into_iter().collect(), run.gate_results().to_vec());
-        let stopped_at = run.stopped().map(|_| at);
-        Fold { rows, claims, gates, stopped_at, folder, ..Fold::default() }
+        let stopped_at = run.stopped().map(|_| run.last_at());
+        Fold { rows, stopped_at, folder, ..Fold::default() }
     }
 
     pub fn apply(&mut self, record: &Record) {
         self.folder.push(record);
-        self.evidence.apply(record);
         if let (None, Some(run)) = (&self.rows, self.folder.observe()) {
             self.rows = Some(RowFolder::of(run.plan()));
         }
+        self.recall(record);
+    }
+
+    /// Takes a record that has been counted already.
+    pub fn recall(&mut self, record: &Record) {
+        self.evidence.apply(record);
         self.apply_to_rows(record);
         self.hear(record);
         match &record.event {
@@ -197,6 +200,8 @@ impl Fold {
             guidance_count: size(guidance.len()),
             hats: run.hats().map(hat).collect(),
             gates: self.gates_now(plan),
+            protected_changes: protected_changes(run),
+            tampering: tampering(run),
             stuck: self.stuck(run),
             idle: idle(run),
             claims: self.claims.iter().cloned().collect(),
@@ -250,13 +255,14 @@ impl Fold {
     }
 
     fn gates_now(&self, plan: &Plan) -> Vec<GateNow> {
-        let one = |name: &str, required: bool| GateNow {
+        let one = |name: &str, required: bool, hidden: bool| GateNow {
             name: name.to_owned(),
             required,
+            hidden,
             running: self.open_gates.iter().any(|open| open == name),
             last: self.gates.iter().find(|gate| gate.name == name).cloned().map(Box::new),
         };
-        plan.proof.gates.iter().map(|gate| one(&gate.name, gate.required)).collect()
+        plan.gates.iter().map(|gate| one(&gate.name, gate.required, gate.hidden)).collect()
     }
 
     fn stuck(&self, run: Observation<'_>) -> StuckNow {
@@ -374,4 +380,16 @@ fn idle(run: Observation<'_>) -> IdleNow {
         waited: saved.waited,
     });
     IdleNow { streak: run.idle_streak(), why: run.blocked().map(|why| cut(why, TEXT)), saved }
+}
+/// What looks like tampering with tests.
+fn tampering(run: Observation<'_>) -> Vec<TamperingNow> {
+    let found = run.tampering().iter();
+    found.map(|one| TamperingNow { iteration: one.since, finding: one.finding.clone() }).collect()
+}
+
+/// The first protected files that iterations changed.
+fn protected_changes(run: Observation<'_>) -> Vec<ProtectedNow> {
+    const MAX: usize = 20;
+    let changed = run.protected_changes().iter().take(MAX);
+    changed.map(|one| ProtectedNow { iteration: one.since, change: one.change.clone() }).collect()
 }

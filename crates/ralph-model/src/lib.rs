@@ -22,7 +22,7 @@ mod snapshot;
 mod speech;
 pub mod text;
 
-pub use fold::Fold;
+pub use fold::{Fold, ROWS};
 pub use listing::RunListing;
 pub use request::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right};
 pub use row::{IterationRow, RowClaim, RowFiles, RowGate, RowOutcome, RowTools, RowTopic, Spent};

@@ -3,7 +3,7 @@
 use ralph_core::event::RunStopped;
 use ralph_core::ids::RunId;
 use ralph_core::observe::{Observation, PhaseSeen};
-use ralph_core::stop::StopKind;
+use ralph_core::stop::{self, StopKind};
 use ralph_core::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ pub struct RunListing {
     /// Of a run that has stopped: why.
     pub reason: Option<String>,
     pub kind: Option<StopKind>,
+    /// Of a run that is complete: whether gates proved it.
+    pub proved: Option<bool>,
     /// Why the journal cannot be read.
     pub damage: Option<String>,
     pub iterations: u32,
@@ -56,6 +58,7 @@ impl RunListing {
             state: RunWord::Crashed,
             reason: None,
             kind: None,
+            proved: None,
             damage: None,
             iterations: 0,
             failures: 0,
@@ -78,6 +81,7 @@ impl RunListing {
         (self.reason, self.kind) = (Some(stopped.reason.to_string()), Some(stopped.kind));
         (self.iterations, self.failures) = (stopped.iterations, stopped.failures);
         self.cost_usd = stopped.cost_usd;
+        self.proved = stopped.reason.is(&[stop::COMPLETE]).then_some(stopped.proved);
     }
 }
 

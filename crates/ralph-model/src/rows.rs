@@ -80,6 +80,7 @@ impl RowFolder {
                 row.gates.push(RowGate::of(gate));
             }
             Event::CompletionClaimed { iteration } => row.judge(*iteration, || RowClaim::Open),
+            Event::CompletionInferred(claim) => row.judge(claim.iteration, || RowClaim::Open),
             Event::CompletionAccepted(accepted) => row.judge(accepted.iteration, || RowClaim::Accepted),
             Event::CompletionRejected(rejected) => row.judge(rejected.iteration, || {
                 let missing = rejected.missing.iter().take(MISSING).cloned();

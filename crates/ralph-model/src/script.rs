@@ -13,7 +13,7 @@ use ralph_core::ids::{IterationNumber, RunId, Seq};
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::marker::Published;
 use ralph_core::observe::PhaseSeen;
-use ralph_core::plan::{AgentPlan, EventLoop, GatePlan, Plan, Proof, Task};
+use ralph_core::plan::{AgentPlan, EventLoop, Gate, Plan, Task};
 use ralph_core::record::Record;
 use ralph_core::stop::Interrupt;
 use ralph_core::time::Timestamp;
@@ -183,9 +183,8 @@ pub fn hats() -> Plan {
 
 /// Two gates: what one of them says counts, the other is only reported.
 pub fn gated() -> Plan {
-    let gate = |name: &str, required: bool| GatePlan { required, ..GatePlan::new(name, &["make", name]) };
-    let proof = Proof { gates: vec![gate("tests", true), gate("style", false)], ..Proof::default() };
-    Plan { proof, ..plan() }
+    let gate = |name: &str, required: bool| Gate { required, ..Gate::new(name, &["make", name]) };
+    Plan { gates: vec![gate("tests", true), gate("style", false)], ..plan() }
 }
 
 impl Script {
@@ -218,6 +217,8 @@ impl Script {
             error: None,
             duration: Duration::from_secs(2),
             tail: "the end of what it printed".to_owned(),
+            tests: None,
+            tampering: None,
         }))
     }
 
@@ -230,6 +231,7 @@ impl Script {
             duration: Duration::from_secs(4),
             tree: Some(TreeSeen { hash: "0f1e2d3c4b5a".to_owned(), commit: None }),
             moved: Vec::new(),
+            left_out: Vec::new(),
             unseen: None,
         }))
     }

@@ -4,11 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_core::event::{DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, RunStopped};
+use ralph_core::event::{
+    DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, RunStopped,
+};
 use ralph_core::guard::Unit;
 use ralph_core::ids::{IterationNumber, RunId};
 use ralph_core::record::Record;
 use ralph_core::stop::StopKind;
+use ralph_core::tampering::Finding;
 use ralph_core::time::{Timestamp, millis};
 use ralph_core::usage::Usage;
 use schemars::JsonSchema;
@@ -65,6 +68,12 @@ pub struct RunSnapshot {
     pub hats: Vec<HatNow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateNow>,
+    /// Protected files that iterations changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected_changes: Vec<ProtectedNow>,
+    /// What the changes of the run did to its tests, as far as it looks like tampering.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tampering: Vec<TamperingNow>,
     pub stuck: StuckNow,
     pub idle: IdleNow,
     /// The last claims of completion that were judged, oldest first.
@@ -340,8 +349,29 @@ pub struct GateNow {
     pub name: String,
     /// Whether a failure refuses a claim; else it is only reported.
     pub required: bool,
+    /// The agent learns nothing of it.
+    #[serde(default)]
+    pub hidden: bool,
     pub running: bool,
     pub last: Option<Box<GateFinished>>,
+}
+
+/// A protected file that is not what it was when the run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProtectedNow {
+    /// The iteration that changed it.
+    pub iteration: IterationNumber,
+    #[serde(flatten)]
+    pub change: ProtectedChange,
+}
+
+/// What looks like tampering with tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TamperingNow {
+    /// The iteration since which it does.
+    pub iteration: IterationNumber,
+    #[serde(flatten)]
+    pub finding: Finding,
 }
 
 /// Whether the run goes in circles.

@@ -28,7 +28,7 @@ pub(crate) struct News {
 
 impl News {
     pub fn of(plan: &Plan) -> Self {
-        Self { signals: plan.signals.clone() }
+        Self { signals: plan.signals() }
     }
 
     fn is(&self, line: &str) -> bool {
@@ -102,6 +102,8 @@ impl Speech {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Opening {
     raw: String,
+    /// So much of `raw` was looked at in vain.
+    looked: usize,
     found: Option<String>,
     /// Nothing more is looked for.
     closed: bool,
@@ -117,7 +119,10 @@ impl Opening {
             end -= 1;
         }
         self.raw.push_str(&text[..end]);
-        self.look(news);
+        // Text that ends nothing changes what was found only where there is much of it: so little pieces cost little.
+        if may_end(&text[..end]) || self.raw.len() > 2 * self.looked + SENTENCE {
+            self.look(news);
+        }
         if self.raw.len() >= HEAD || end < text.len() {
             self.close(news);
         }
@@ -144,6 +149,7 @@ impl Opening {
             return;
         }
         self.raw = rest.to_owned();
+        self.looked = self.raw.len();
     }
 
     fn close(&mut self, news: &News) {
@@ -155,6 +161,11 @@ impl Opening {
         let line = || Some(clean(&self.raw)).filter(|line| news.is(line));
         self.found.clone().or_else(|| line().map(|line| sentence(&line).0))
     }
+}
+
+/// Whether a line or a sentence may end in this text. The signs of other scripts begin with these two bytes.
+fn may_end(text: &str) -> bool {
+    text.bytes().any(|byte| matches!(byte, b'\n' | b'\r' | b'.' | b'!' | b'?' | 0xe3 | 0xef))
 }
 
 /// The first sentence of a line, and whether it is whole.
@@ -199,6 +210,10 @@ mod tests {
             "Two dots e.g. here, version 1.2.3 of 1. it"
         );
         assert_eq!(first(&["直します。次に"]), "直します。");
+        assert_eq!(first(&["直します", "。次に"]), "直します。");
+        assert_eq!(first(&["no end", " here", "\r", "Next."]), "no end here");
+        assert_eq!(first(&["word "; 300]), "word ".repeat(SENTENCE / 5));
+        assert_eq!(first(&["e.g. "; 30]), "e.g. ".repeat(30).trim_end());
         assert_eq!(first(&["no end yet"]), "no end yet");
         assert_eq!(opening(&["", "\n\n"]), None);
         assert_eq!(first(&["x".repeat(9000).as_str(), "y"]).chars().count(), SENTENCE);

@@ -122,6 +122,22 @@ fn it_does_not_matter_where_a_fold_takes_a_break() {
 }
 
 #[test]
+fn a_fold_that_recalls_the_records_it_has_counted_is_the_fold_of_all_of_them() {
+    let mut script = eventful();
+    script.resumes(plan().event_loop).works(4, 1, 0.1);
+    for records in [&script.records, &proved().records] {
+        let whole = fold(records).snapshot(script.now, true);
+        for half in 1..records.len() {
+            let folder = records[..half].iter().collect();
+            let mut again = Fold::from_folder(folder);
+            records[..half].iter().for_each(|record| again.recall(record));
+            records[half..].iter().for_each(|record| again.apply(record));
+            assert_eq!(again.snapshot(script.now, true), whole, "after {half} records");
+        }
+    }
+}
+
+#[test]
 fn a_fold_that_has_only_counted_knows_everything_but_the_rows() {
     let script = proved();
     let whole = fold(&script.records[..40]);

@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
 use ralph_core::effect::Effect;
+use ralph_core::event::BinCleaned;
 use ralph_core::input::{Input, Report};
 use ralph_core::plan::Plan;
 use ralph_core::record::Record;
@@ -15,14 +16,16 @@ use ralph_store::RunDir;
 use crate::attempt::prepare::memory;
 use crate::attempt::{Attempt, MakeDialogue, Unreported};
 use crate::driver::Envelope;
+use crate::footprints::Footprints;
 use crate::gate::Round;
 use crate::group::Group;
 use crate::lock;
 use crate::process::Supervisor;
 use crate::timer::Timers;
 use crate::token::Tokens;
+use crate::trust::{Baseline, Pins, Protection, Touched, keep_clean};
 use crate::wake::{Seen, Wake};
-use crate::workspace::{Snapshot, Trees, WorkspaceLock};
+use crate::workspace::{Patterns, Snapshot, Tree, Trees, WorkspaceLock};
 
 pub(crate) struct Executor {
     shared: Arc<Shared>,
@@ -33,10 +36,14 @@ pub(crate) struct Executor {
     wake: Option<Wake>,
 }
 
-/// What listens to every attempt, beside the attempt itself.
-pub(crate) struct Listening {
+/// What a session has made ready for all attempts before the first one starts.
+pub(crate) struct Prepared {
+    pub(crate) tokens: Arc<Tokens>,
     pub(crate) watch: Watch,
     pub(crate) dialogue: Option<MakeDialogue>,
+    pub(crate) pins: Pins,
+    pub(crate) protection: Protection,
+    pub(crate) baseline: Baseline,
 }
 
 /// What every attempt needs.
@@ -53,6 +60,11 @@ pub(crate) struct Shared {
     pub(crate) gates: Arc<Group>,
     pub(crate) trees: Mutex<Trees>,
     pub(crate) tokens: Arc<Tokens>,
+    pub(crate) footprints: Mutex<Footprints>,
+    pub(crate) touched: Mutex<Touched>,
+    pub(crate) pins: Pins,
+    pub(crate) protection: Protection,
+    pub(crate) baseline: Baseline,
     /// Looks for circles.
     pub(crate) watch: Mutex<Watch>,
     /// Talks to every agent, instead of the dialogue that its format has.
@@ -60,7 +72,23 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Agents and commands find this very `ralph` first, wherever it was started from.
+    /// The state of the tree now, without ralph's own files.
+    pub(crate) fn look_at_tree(&self) -> std::io::Result<Tree> {
+        let own = lock(&self.footprints).paths();
+        lock(&self.trees).look_past(own)
+    }
+
+    /// Sees to it that the folder which offers `ralph` holds nothing else, and tells what it held.
+    pub(crate) fn clean_bin(&self) -> std::io::Result<()> {
+        let removed = keep_clean(&self.run.bin(), &self.run.ralph(), &std::env::current_exe()?)?;
+        if !removed.is_empty() {
+            report(&self.inbox, Report::BinCleaned(BinCleaned { removed }));
+        }
+        Ok(())
+    }
+
+    /// Agents and commands find this very `ralph` first, wherever it was started from. Gates do without: nothing that an agent
+    /// can write to may stand before their programs.
     pub(crate) fn path_variable(&self) -> OsString {
         let mut path = self.run.bin().into_os_string();
         if let Some(inherited) = std::env::var_os("PATH") {
@@ -90,13 +118,14 @@ impl Executor {
         supervisor: Supervisor,
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
-        tokens: Arc<Tokens>,
-        Listening { watch, dialogue }: Listening,
+        Prepared { tokens, watch, dialogue, pins, protection, baseline }: Prepared,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
-        let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)));
+        let ignore = Patterns::new(&plan.proof_ignore).map_err(std::io::Error::other)?;
+        let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)).ignoring(ignore));
+        let (footprints, touched) = (Mutex::new(Footprints::of(&plan)), Mutex::new(Touched::of(&run.path)));
         let (seen, watch) = (Mutex::default(), Mutex::new(watch));
         let shared = Shared {
             plan,
@@ -109,6 +138,11 @@ impl Executor {
             gates,
             trees,
             tokens,
+            footprints,
+            touched,
+            pins,
+            protection,
+            baseline,
             watch,
             dialogue,
         };

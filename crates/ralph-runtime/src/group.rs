@@ -78,7 +78,7 @@ impl Group {
         id
     }
 
-    /// It has ended.
+    /// The process with this number has ended.
     pub(crate) fn release(&self, id: u64) {
         lock(&self.state).running.retain(|(other, _)| *other != id);
     }

@@ -2,7 +2,7 @@
 //! asked for work. Each has a keeper, as an agent does, has its own time, and ends with its group.
 
 use std::ffi::OsString;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,8 @@ use ralph_core::engine::GRACE;
 
 use crate::executor::Shared;
 use crate::group::Group;
-use crate::process::{Exit, Finished, Handle, Spec, Stream, resolve_program};
+use crate::process::{Exit, Finished, Handle, Spec, Stream, Supervisor, resolve_program};
+use crate::trust::Pins;
 
 /// A command to run. No shell is involved, and there is nothing on its standard input.
 pub(crate) struct Job<'a> {
@@ -21,6 +22,45 @@ pub(crate) struct Job<'a> {
     /// What it finds in its environment besides what all of them do.
     pub(crate) env: Vec<(OsString, Option<OsString>)>,
     pub(crate) timeout: Duration,
+}
+
+/// Where the programs of a command are looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finds {
+    /// `ralph` first, then the PATH: commands of the prompt may ask the run.
+    Ralph,
+    /// As they were found when the run began, and the PATH alone: gates.
+    Pinned,
+}
+
+/// What every command needs, whoever starts it.
+pub(crate) struct Ground<'a> {
+    pub(crate) supervisor: &'a Supervisor,
+    /// Kept by the command's keeper until everything of it is dead.
+    pub(crate) lock: BorrowedFd<'a>,
+    pub(crate) path: OsString,
+    /// Programs that were looked up before; any other is searched in `path`.
+    pub(crate) pins: Option<&'a Pins>,
+    pub(crate) env: Vec<(OsString, Option<OsString>)>,
+    pub(crate) kill_leftovers: bool,
+}
+
+impl Shared {
+    /// What a command of this run needs.
+    pub(crate) fn ground(&self, finds: Finds) -> Ground<'_> {
+        let (path, pins) = match finds {
+            Finds::Ralph => (self.path_variable(), None),
+            Finds::Pinned => (std::env::var_os("PATH").unwrap_or_default(), Some(&self.pins)),
+        };
+        Ground {
+            supervisor: &self.supervisor,
+            lock: self.lock.as_fd(),
+            env: self.environment(path.clone()),
+            path,
+            pins,
+            kill_leftovers: self.plan.event_loop.kill_leftovers,
+        }
+    }
 }
 
 /// How a command ended.
@@ -40,7 +80,7 @@ impl Job<'_> {
     /// Returns when everything of the command is gone. `sink` gets what it prints.
     pub(crate) fn run(
         self,
-        shared: &Shared,
+        ground: &Ground<'_>,
         group: &Group,
         sink: impl FnMut(Stream, &[u8]) + Send + 'static,
     ) -> JobEnd {
@@ -48,12 +88,12 @@ impl Job<'_> {
             return JobEnd::Cancelled;
         }
         let deadline = Instant::now().checked_add(self.timeout);
-        let spec = match self.spec(shared) {
+        let spec = match self.spec(ground) {
             Ok(spec) => spec,
             Err(message) => return JobEnd::NotStarted { message },
         };
         let (done, exits) = mpsc::channel();
-        let handle = shared.supervisor.spawn(spec, Some(shared.lock.as_fd()), sink, move |finished| {
+        let handle = ground.supervisor.spawn(spec, Some(ground.lock), sink, move |finished| {
             let _ = done.send(finished);
         });
         let id = group.hold(&handle);
@@ -64,20 +104,25 @@ impl Job<'_> {
             Some(Finished { exit: Exit::Missing { message } | Exit::NotStarted { message }, .. }) => {
                 JobEnd::NotStarted { message }
             }
-            Some(finished) => JobEnd::Ran { finished, timed_out },
+            // Its keeper decides: ralph may have been stopped, and late to hear of an end that came in time.
+            Some(finished) => {
+                let timed_out = timed_out && finished.was_told;
+                JobEnd::Ran { finished, timed_out }
+            }
             None => JobEnd::NotStarted { message: "its keeper process was lost".to_owned() },
         }
     }
 
-    fn spec(self, shared: &Shared) -> Result<Spec, String> {
-        let path = shared.path_variable();
-        let (program, args) = self.words.split_first().ok_or("nothing is left of it")?;
-        let program = resolve_program(program, self.cwd, Some(&path)).map_err(|error| error.to_string())?;
+    fn spec(self, ground: &Ground<'_>) -> Result<Spec, String> {
+        let (name, args) = self.words.split_first().ok_or("nothing is left of it")?;
+        let pinned = ground.pins.and_then(|pins| pins.get(name)).map(Path::to_owned);
+        let program = pinned.map_or_else(|| resolve_program(name, self.cwd, Some(&ground.path)), Ok);
+        let program = program.map_err(|error| error.to_string())?;
         let mut spec = Spec::new(program, self.cwd);
         spec.args = args.iter().map(OsString::from).collect();
-        spec.env = shared.environment(path);
+        spec.env = ground.env.clone();
         spec.env.extend(self.env);
-        spec.kill_leftovers = shared.plan.event_loop.kill_leftovers;
+        spec.kill_leftovers = ground.kill_leftovers;
         Ok(spec)
     }
 }

@@ -8,25 +8,43 @@ const KEPT: usize = 4096;
 /// Characters of a last line.
 const LINE_MAX: usize = 240;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct OutputTail {
     /// At most twice as many as are told: so each byte is moved once on average.
     bytes: Vec<u8>,
     cut: bool,
+    kept: usize,
+}
+
+impl Default for OutputTail {
+    fn default() -> Self {
+        Self::keeping(KEPT)
+    }
 }
 
 impl OutputTail {
+    /// Keeps so many bytes.
+    pub(crate) fn keeping(kept: usize) -> Self {
+        Self { bytes: Vec::new(), cut: false, kept }
+    }
+
+    /// The same for another output.
+    pub(crate) fn emptied(&self) -> Self {
+        Self::keeping(self.kept)
+    }
+
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        self.cut |= self.bytes.len() + bytes.len() > KEPT;
-        self.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
-        if self.bytes.len() > 2 * KEPT {
-            self.bytes.drain(..self.bytes.len() - KEPT);
+        let kept = self.kept;
+        self.cut |= self.bytes.len() + bytes.len() > kept;
+        self.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(kept)..]);
+        if self.bytes.len() > 2 * kept {
+            self.bytes.drain(..self.bytes.len() - kept);
         }
     }
 
     /// Whole lines where there are several, without escapes.
     pub(crate) fn text(&self) -> String {
-        let end = &self.bytes[self.bytes.len().saturating_sub(KEPT)..];
+        let end = &self.bytes[self.bytes.len().saturating_sub(self.kept)..];
         let whole = match end.iter().position(|byte| *byte == b'\n') {
             Some(at) if self.cut => &end[at + 1..],
             _ => end,
@@ -62,6 +80,15 @@ mod tests {
         let text = end.text();
         assert!(text.ends_with("line 9998\nline 9999") && text.len() <= KEPT, "{text}");
         assert!(text.starts_with("line "), "{text}");
+    }
+
+    #[test]
+    fn as_much_is_kept_as_was_asked_for() {
+        let mut end = OutputTail::keeping(10_000);
+        (0..10_000).for_each(|n| end.push(format!("line {n}\n").as_bytes()));
+        let length = end.text().len();
+        assert!(length > 2 * KEPT && length <= 10_000, "{length}");
+        assert_eq!(end.emptied().text(), "");
     }
 
     #[test]

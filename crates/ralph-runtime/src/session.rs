@@ -7,10 +7,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
-use ralph_core::event::{Event, FORMAT, JournalCut, RunResumed, RunStarted, RunStopped};
+use ralph_core::event::{
+    Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed, RunStarted,
+    RunStopped,
+};
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::observe::{Folder, Observation};
-use ralph_core::plan::{Plan, SettingsChange};
+use ralph_core::plan::{Plan, SettingsChange, TamperingPolicy};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
@@ -19,11 +22,12 @@ use ralph_store::{Position, RunDir, Store, StoreError};
 use crate::attempt::MakeDialogue;
 use crate::control::{Server, Service};
 use crate::driver::{Driver, Envelope};
-use crate::executor::{Executor, Listening};
+use crate::executor::{Executor, Prepared};
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
 use crate::sketches::Sketches;
 use crate::token::Tokens;
+use crate::trust::{Baseline, Pins, Protection};
 use crate::workspace::{LockError, WorkspaceLock};
 use crate::{clock, signals};
 
@@ -69,6 +73,22 @@ pub struct Session {
 enum Start {
     New(Box<Plan>),
     Old(Box<Engine>, Box<Memory>),
+}
+
+impl Start {
+    fn observe(&self) -> Option<Observation<'_>> {
+        match self {
+            Start::Old(engine, _) => Some(engine.observe()),
+            Start::New(_) => None,
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        match self {
+            Start::Old(engine, _) => engine.observe().plan(),
+            Start::New(plan) => plan,
+        }
+    }
 }
 
 /// What the detectors of stuck runs remember, and the sketches that it comes from.
@@ -152,10 +172,7 @@ impl Session {
 
     /// Where an old run stands; nothing for a new one.
     pub fn observe(&self) -> Option<Observation<'_>> {
-        match &self.start {
-            Start::Old(engine, _) => Some(engine.observe()),
-            Start::New(_) => None,
-        }
+        self.start.observe()
     }
 
     /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
@@ -186,15 +203,16 @@ impl Session {
         let tokens = Arc::new(Tokens::default());
         let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens));
         let _server = Server::start(service)?;
-        offer_ralph(&run)?;
         let supervisor = Supervisor::new(process::keeper_exe()?, 1);
         supervisor.prewarm();
 
+        let baseline = baseline(&start, &run)?;
+        let (pins, protection) = trust(&start, &change, &run, &inbox)?;
         let now = clock::now();
         let (engine, first, watch) = begin(&run, start, version, change, now);
         let plan = engine.observe().plan().clone();
-        let listening = Listening { watch, dialogue };
-        let executor = Executor::new(plan, run, supervisor, lock, inbox, tokens, listening)?;
+        let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline };
+        let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
         match engine.observe().stopped().cloned() {
             Some(stopped) => Ok(stopped),
@@ -230,7 +248,8 @@ fn begin(
     }
 }
 
-fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, SessionError> {
+/// Takes the workspace, so that no run works in it meanwhile.
+pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, SessionError> {
     let holder = || store.live_run(workspace).map(|run| run.id.0);
     WorkspaceLock::acquire(workspace, &holder).map_err(|error| match error {
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
@@ -238,14 +257,42 @@ fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, Sess
     })
 }
 
-/// Puts this program, under the name `ralph`, where the agent's PATH finds it. By its path: what starts the keepers is a
-/// name that means another program in another process.
-fn offer_ralph(run: &RunDir) -> io::Result<()> {
-    let exe = std::env::current_exe()?;
-    let link = run.ralph();
-    match std::fs::remove_file(&link) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+/// The tests as they were when the run began.
+fn baseline(start: &Start, run: &RunDir) -> io::Result<Baseline> {
+    let plan = start.plan();
+    match plan.stop.tampering {
+        TamperingPolicy::Off => Ok(Baseline::none(&plan.workspace)),
+        _ => Baseline::of(&plan.workspace, &run.path, matches!(start, Start::New(_))),
     }
-    std::os::unix::fs::symlink(exe, link)
+}
+
+/// Looks up the programs and fingerprints the files that must not change, before any agent works.
+fn trust(
+    start: &Start,
+    change: &SettingsChange,
+    run: &RunDir,
+    inbox: &Sender<Envelope>,
+) -> Result<(Pins, Protection), SessionError> {
+    let mut plan = start.plan().clone();
+    change.apply(&mut plan);
+    let seen = start.observe();
+    let known_programs = seen.map(Observation::pinned_programs).unwrap_or_default();
+    let known_files = seen.map(Observation::protected_files).unwrap_or_default();
+    let tell = |report: Report| drop(inbox.send(Input::Report(report).into()));
+    let pins = Pins::of(&plan, known_programs);
+    let programs = pins.programs();
+    if programs != known_programs {
+        tell(Report::ProgramsPinned(ProgramsPinned { programs }));
+    }
+    // Between two sessions a person may have changed a file. What an attempt changed that was cut off is the attempt's.
+    let is_trusted = |file: &ProtectedFile| {
+        seen.is_none_or(|seen| seen.is_between_attempts() && !seen.is_changed_by_agent(file))
+    };
+    let protection = Protection::start(&plan, &run.path, &pins, known_files, &is_trusted);
+    let protection = protection.map_err(|why| SessionError::Io(io::Error::other(why)))?;
+    if protection.files() != known_files {
+        let files = protection.files().to_vec();
+        tell(Report::FilesProtected(FilesProtected { files }));
+    }
+    Ok((pins, protection))
 }

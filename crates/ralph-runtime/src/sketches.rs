@@ -178,18 +178,18 @@ mod tests {
         run.join(PARTS[1])
     }
 
-    fn told(words: [Option<&str>; 4]) -> Vec<Option<String>> {
+    fn expected(words: [Option<&str>; 4]) -> Vec<Option<String>> {
         words.map(|word| word.map(str::to_owned)).to_vec()
     }
 
     #[test]
     fn sketches_come_back_for_their_own_attempts() {
         let run = tempfile::tempdir().unwrap();
-        assert_eq!(read(run.path()), told([None; 4]), "there is no file");
+        assert_eq!(read(run.path()), expected([None; 4]), "there is no file");
         let file = kept(run.path());
-        assert_eq!(read(run.path()), told([Some("one"), Some("two"), None, Some("four")]));
+        assert_eq!(read(run.path()), expected([Some("one"), Some("two"), None, Some("four")]));
         fs::rename(file, run.path().join(PARTS[0])).unwrap();
-        assert_eq!(read(run.path()), told([Some("one"), Some("two"), None, Some("four")]));
+        assert_eq!(read(run.path()), expected([Some("one"), Some("two"), None, Some("four")]));
         keep(run.path(), &attempt(5, 1), &sketch("five")).unwrap();
         let mut both = Sketches::of(run.path());
         assert!(both.of_attempt(&attempt(4, 1)).is_some() && both.of_attempt(&attempt(5, 1)).is_some());
@@ -204,14 +204,14 @@ mod tests {
         let mut flipped = sound.clone();
         flipped[second + 40] ^= 1;
         fs::write(&file, &flipped).unwrap();
-        assert_eq!(read(run.path()), told([Some("one"), None, None, Some("four")]));
+        assert_eq!(read(run.path()), expected([Some("one"), None, None, Some("four")]));
         // Cut short by a crash, then written to again.
         fs::write(&file, &sound[..second + 40]).unwrap();
         keep(run.path(), &attempt(4, 1), &sketch("four")).unwrap();
-        assert_eq!(read(run.path()), told([Some("one"), None, None, Some("four")]));
+        assert_eq!(read(run.path()), expected([Some("one"), None, None, Some("four")]));
         for garbage in [vec![0xff; 3 << 20], vec![b'\n'; 4096], b"\n00000000 {}".to_vec()] {
             fs::write(&file, &garbage).unwrap();
-            assert_eq!(read(run.path()), told([None; 4]));
+            assert_eq!(read(run.path()), expected([None; 4]));
         }
     }
 
@@ -226,6 +226,6 @@ mod tests {
         let mut sketches = Sketches::of(run.path());
         let again = sketches.of_attempt(&attempt(1, 2)).unwrap();
         assert_eq!(again.shown[0], "again");
-        assert_eq!(read(run.path())[1..], told([None; 4])[1..]);
+        assert_eq!(read(run.path())[1..], expected([None; 4])[1..]);
     }
 }

@@ -15,7 +15,7 @@ use ralph_core::time::Timestamp;
 
 use crate::executor::{Shared, report};
 use crate::group::Group;
-use crate::job::{Job, JobEnd};
+use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::platform::PathChanges;
 use crate::process::Exit;
@@ -32,9 +32,9 @@ struct Stamp {
 #[derive(Default)]
 pub(crate) struct Seen {
     stamps: Option<Vec<Option<Stamp>>>,
-    /// They are as they were when it started: something has changed under its hands.
+    /// The stamps are those of the agent's start: a file has changed while the agent worked.
     moved: bool,
-    /// It was started to look at that.
+    /// The agent was started because of such a change.
     again: bool,
 }
 
@@ -44,8 +44,8 @@ impl Seen {
         self.stamps = look(plan);
     }
 
-    /// It has ended. What has changed meanwhile may be its own work, or news that came after it looked: it looks once more.
-    /// Never twice in a row: an agent that always touches the files would not rest.
+    /// The agent has ended. A file that changed meanwhile may be the agent's own work, or news that came after the agent had
+    /// looked: so the next agent looks once more. Never twice in a row: an agent that always touches the files would not rest.
     pub(crate) fn agent_ended(&mut self, plan: &Plan) {
         let now = look(plan);
         self.moved = self.stamps != now && !self.again;
@@ -126,7 +126,7 @@ impl Wake {
         Some(Self { _alive: alive, group })
     }
 
-    /// Returns when nothing of it is left.
+    /// Returns when no process of a wake command is left.
     pub(crate) fn shut_down(self) {
         let group = Arc::clone(&self.group);
         drop(self);
@@ -168,11 +168,12 @@ fn ask(shared: &Shared, group: &Group, plan: &CommandPlan, every: Duration, mut 
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             _ => return false,
         }
-        let job = Job { words: &plan.words, cwd: &plan.cwd, env: Vec::new(), timeout: plan.timeout };
-        match job.run(shared, group, |_, _| {}) {
+        let (env, timeout) = (Vec::new(), plan.timeout);
+        let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout };
+        match job.run(&shared.ground(Finds::Ralph), group, |_, _| {}) {
             JobEnd::Ran { finished, timed_out: false } if finished.exit == Exit::Code(0) => return true,
             JobEnd::Cancelled => return false,
-            // One that is not there may be there again the next time.
+            // A program that is missing may be there the next time.
             JobEnd::Ran { .. } | JobEnd::NotStarted { .. } => {}
         }
     }

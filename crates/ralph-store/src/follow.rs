@@ -22,20 +22,32 @@ pub struct Follower {
     file: File,
     changes: FileChanges,
     next: Seq,
-    /// What was read of the file and not given yet begins at `start`; the file is read on at `offset`.
+    /// What was read of the file and not given yet is between `start` and `filled`; the file is read on at `offset`.
     buffer: Vec<u8>,
     start: usize,
+    filled: usize,
     offset: u64,
+    /// How long the file was when there was nothing more to read.
+    end: u64,
 }
 
 impl Follower {
     /// Begins with the record of this number.
     pub fn new(path: &Path, from: Seq) -> io::Result<Self> {
-        // Watched first: what is written in between is then noticed.
-        let changes = FileChanges::watch(path)?;
+        let changes = FileChanges::of(path)?;
         let offset = offset_of(path, from)?;
         let (path, file) = (path.to_owned(), File::open(path)?);
-        Ok(Self { path, file, changes, next: from, buffer: Vec::new(), start: 0, offset })
+        Ok(Self {
+            path,
+            file,
+            changes,
+            next: from,
+            buffer: Vec::new(),
+            start: 0,
+            filled: 0,
+            offset,
+            end: offset,
+        })
     }
 
     /// The number of the record that comes next.
@@ -59,32 +71,40 @@ impl Follower {
         }
     }
 
-    /// Returns when the file was written to, when there is something to read at `other`, or when the time is up. Tells
-    /// whether it was `other`.
+    /// Returns when the file was written to since a read found nothing, when there is something to read at `other`, or when
+    /// the time is up. Tells whether it was `other`.
     pub fn wait(&mut self, at_most: Duration, other: Option<BorrowedFd<'_>>) -> io::Result<bool> {
+        self.changes.watch()?;
+        // Looked at after the watch was set: what was written in between is then noticed.
+        if self.file.metadata()?.len() != self.end {
+            self.changes.forget();
+            return Ok(false);
+        }
         self.changes.wait(at_most, other)
     }
 
     fn whole_line(&mut self) -> io::Result<Option<usize>> {
         let mut searched = self.start;
         loop {
-            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]) {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..self.filled]) {
                 return Ok(Some(searched + at - self.start));
             }
-            self.buffer.drain(..self.start);
-            self.start = 0;
-            searched = self.buffer.len();
+            self.buffer.copy_within(self.start..self.filled, 0);
+            (self.filled, self.start) = (self.filled - self.start, 0);
+            searched = self.filled;
             if searched > MAX_LINE {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     "the journal has a line without an end",
                 ));
             }
-            self.buffer.resize(searched + CHUNK, 0);
-            let read = self.file.read_at(&mut self.buffer[searched..], self.offset);
-            self.buffer.truncate(searched + *read.as_ref().unwrap_or(&0));
-            self.offset += read? as u64;
-            if self.buffer.len() == searched {
+            if self.buffer.len() < searched + CHUNK {
+                self.buffer.resize(searched + CHUNK, 0);
+            }
+            let read = self.file.read_at(&mut self.buffer[searched..], self.offset)?;
+            self.filled += read;
+            self.offset += read as u64;
+            if read == 0 {
                 return self.nothing_yet();
             }
         }
@@ -92,10 +112,13 @@ impl Follower {
 
     /// What is there of a line may still be cut and written anew, so nothing of it is kept.
     fn nothing_yet(&mut self) -> io::Result<Option<usize>> {
-        self.offset -= self.buffer.len() as u64;
-        self.buffer.clear();
-        if self.file.metadata()?.len() < self.offset {
+        self.end = self.offset;
+        self.offset -= self.filled as u64;
+        self.filled = 0;
+        let len = self.file.metadata()?.len();
+        if len < self.offset {
             self.offset = offset_of(&self.path, self.next)?;
+            self.end = len;
         }
         Ok(None)
     }
@@ -181,5 +204,39 @@ mod tests {
         assert_eq!(seqs(&mut follower), [0; 0]);
         (&file).write_all((line(2) + &line(3)).as_bytes()).expect("write");
         assert_eq!(seqs(&mut follower), [3]);
+    }
+
+    /// Every line is written when the one before was read, so a change that is not noticed holds this up for minutes.
+    #[test]
+    fn who_waits_is_woken_by_every_line() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        std::fs::write(&path, "").expect("write");
+        let mut follower = Follower::new(&path, Seq(1)).expect("a follower");
+        let (read, is_read) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let path = &path;
+            scope.spawn(move || {
+                let mut file = OpenOptions::new().append(true).open(path).expect("open");
+                for seq in 1..=200 {
+                    // In two pieces: half a line wakes too, and is no reason to go without the rest.
+                    let line = line(seq);
+                    let (begin, end) = line.split_at(line.len() / 2);
+                    file.write_all(begin.as_bytes())
+                        .and_then(|()| file.write_all(end.as_bytes()))
+                        .expect("write");
+                    assert_eq!(is_read.recv(), Ok(seq));
+                }
+            });
+            let mut seen = 0;
+            while seen < 200 {
+                for seq in seqs(&mut follower) {
+                    (seen, _) = (seq, read.send(seq).expect("a writer"));
+                }
+                if seen < 200 {
+                    assert!(!follower.wait(Duration::from_secs(60), None).expect("wait"));
+                }
+            }
+        });
     }
 }

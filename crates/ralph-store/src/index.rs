@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::run_dir::Summary;
 
-/// Changed with the form of an entry.
-const HEAD: &str = "ralph-index-1";
+/// Changed with the form of an entry. Another version may count otherwise, so its index is none.
+const HEAD: &str = concat!("ralph-index-2-", env!("CARGO_PKG_VERSION"));
 /// A longer file is none of ours.
 const MAX_SIZE: u64 = 256 << 20;
 /// A journal written to within this time may be written to again without its time changing, so it is not noted.
@@ -23,8 +23,12 @@ const SETTLED: Duration = Duration::from_secs(1);
 /// A new index that is older was left by a process that died.
 const STALE: Duration = Duration::from_secs(60);
 
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Index(pub HashMap<RunId, Entry>);
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pub entries: HashMap<RunId, Entry>,
+    /// The file says something else.
+    pub changed: bool,
+}
 
 /// What is known of a journal that nobody writes to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +38,19 @@ pub(crate) struct Entry {
     pub last_at: Option<Timestamp>,
     /// Nothing if the journal does not begin with a start.
     pub summary: Option<Summary>,
+    /// Of a run that was cut off: what all of its records say, once somebody has read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<CutOff>,
+}
+
+/// What only the whole journal tells.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CutOff {
+    pub iterations: u32,
+    pub failures: u32,
+    pub cost_usd: Option<f64>,
+    /// When the run was last seen at work.
+    pub last_at: Timestamp,
 }
 
 /// Two equal stamps of a journal mean that it has not changed.
@@ -71,7 +88,9 @@ impl Index {
         file.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
         let newline = memchr::memchr(b'\n', &bytes)?;
         let (head, body) = bytes.split_at(newline + 1);
-        (head == header(body).as_bytes()).then(|| serde_json::from_slice(body).ok())?.map(Self)
+        (head == header(body).as_bytes())
+            .then(|| serde_json::from_slice(body).ok())?
+            .map(|entries| Self { entries, changed: false })
     }
 
     /// Puts a new index in the place of the old one, at once. Where two do so, one of them wins; both are right.
@@ -92,7 +111,7 @@ impl Index {
     }
 
     fn write_to(&self, file: &mut File) -> io::Result<()> {
-        let body = serde_json::to_vec(&self.0)?;
+        let body = serde_json::to_vec(&self.entries)?;
         file.write_all(header(&body).as_bytes())?;
         file.write_all(&body)
     }

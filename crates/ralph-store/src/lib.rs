@@ -9,6 +9,7 @@ mod client;
 mod find;
 mod follow;
 mod index;
+mod listings;
 mod mark;
 pub mod output;
 mod read;

@@ -8,7 +8,7 @@ use ralph_core::record::{Record, json_of};
 
 use crate::read::{Line, Lines};
 use crate::run_dir::RunDir;
-use crate::seek::{iteration_range, offset_of};
+use crate::seek::{iteration_range, newest_range, offset_of};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -23,7 +23,7 @@ pub enum ReadError {
 /// A stored line as a record. The chain of checksums is not looked at: that takes all the lines before it.
 pub fn decode(line: &[u8]) -> Result<Record, ReadError> {
     let json = json_of(line).ok_or(ReadError::NoChecksum)?;
-    serde_json::from_str(&json).map_err(ReadError::Content)
+    Record::from_json(json.as_bytes()).map_err(ReadError::Content)
 }
 
 impl RunDir {
@@ -51,6 +51,12 @@ impl RunDir {
     /// The records of an iteration and of what follows it up to the next one; an empty range if there is no such iteration.
     pub fn iteration_range(&self, iteration: IterationNumber) -> io::Result<Range<Seq>> {
         iteration_range(&self.journal(), iteration)
+    }
+
+    /// The records of the newest iterations: of `iterations` of them, but no more than `records` where the last one has fewer.
+    /// The last iteration is always whole.
+    pub fn newest_range(&self, iterations: u32, records: u64) -> io::Result<Range<Seq>> {
+        newest_range(&self.journal(), iterations, records)
     }
 }
 

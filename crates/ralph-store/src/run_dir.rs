@@ -49,10 +49,13 @@ impl RunDir {
         self.path.join("logs").join(format!("{:04}-{attempt}.log", iteration.0))
     }
 
-    /// What a gate printed. Gates of one name never run at the same time.
+    /// What a gate printed. Two gates never have the same: a name that does not fit into a file's is told apart by a number.
     pub fn gate_log(&self, iteration: IterationNumber, round: u32, gate: &str) -> PathBuf {
-        let name: String =
+        let mut name: String =
             gate.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+        if name != gate {
+            name.push_str(&format!("-{:08x}", crc32fast::hash(gate.as_bytes())));
+        }
         self.path.join("logs").join(format!("{:04}-gate-{name}-{round}.log", iteration.0))
     }
 
@@ -141,7 +144,7 @@ impl RunDir {
 }
 
 fn parse(line: &[u8]) -> Option<Record> {
-    serde_json::from_str(&json_of(line)?).ok()
+    Record::from_json(json_of(line)?.as_bytes()).ok()
 }
 
 /// When it was recorded, also where this version does not know the event.

@@ -46,6 +46,18 @@ pub fn iteration_range(path: &Path, iteration: IterationNumber) -> io::Result<Ra
     Ok(start(iteration)?..start(iteration.next())?)
 }
 
+/// The records of the newest iterations: of `iterations` of them, but no more than `records` where the last one has fewer. The last
+/// iteration is always whole.
+pub fn newest_range(path: &Path, iterations: u32, records: u64) -> io::Result<Range<Seq>> {
+    let end = end(path)?;
+    let lines = crate::read::last_lines(path, 1, &|line| iteration_of(line).is_some())?;
+    let Some(last) = lines.first().and_then(|line| iteration_of(line)) else { return Ok(end..end) };
+    let start = |number: u32| Ok::<_, io::Error>(iteration_range(path, IterationNumber(number))?.start);
+    let oldest = start(last.0.saturating_sub(iterations.saturating_sub(1)))?;
+    let room = Seq(end.0.saturating_sub(records));
+    Ok(oldest.max(room).min(start(last.0)?)..end)
+}
+
 /// The number that comes behind the last record.
 fn end(path: &Path) -> io::Result<Seq> {
     let lines = crate::read::last_lines(path, 1, &|line| seq_of(line).is_some())?;

@@ -3,6 +3,7 @@
 //! `$RALPH_STATE_DIR`, else `$XDG_STATE_HOME/ralph`, else `~/.local/state/ralph`; in it `runs/<run-id>/` with the journal,
 //! the prompts and what the agents printed. Folders are 0700, files 0600.
 
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -59,6 +60,11 @@ impl Store {
         Ok(Self { root })
     }
 
+    /// Where copies of workspaces are made.
+    pub fn scratch_dir(&self) -> PathBuf {
+        self.root.join("scratch")
+    }
+
     pub fn runs_dir(&self) -> PathBuf {
         self.root.join("runs")
     }
@@ -91,39 +97,52 @@ impl Store {
     /// All runs: those that are alive, then those that something was last heard of. An old run may have been resumed, so
     /// the start says little.
     pub fn list(&self) -> Vec<Listed> {
+        self.with_index(|runs, _| runs)
+    }
+
+    /// All runs in the order of [`Store::list`], and the index as it should be, to which more may be added.
+    pub(crate) fn with_index<T>(&self, visit: impl FnOnce(Vec<Listed>, &mut Index) -> T) -> T {
         let path = self.root.join(INDEX);
-        let old = Index::read(&path);
-        let (runs, new) = self.look(&old);
-        if new != old {
+        let (runs, mut index) = self.look(Index::read(&path));
+        let answer = visit(runs, &mut index);
+        if index.changed {
             // It only saves time; whoever lists next may have more luck.
-            let _ = new.write(&path);
+            let _ = index.write(&path);
         }
-        runs
+        answer
     }
 
     /// Looks at every run as far as the index does not know it; gives the index as it should be.
-    fn look(&self, index: &Index) -> (Vec<Listed>, Index) {
-        let mut new = Index::default();
-        let mut runs = Vec::new();
+    fn look(&self, mut old: Index) -> (Vec<Listed>, Index) {
+        let entries = HashMap::with_capacity(old.entries.len());
+        let mut new = Index { entries, changed: false };
+        let mut runs = Vec::with_capacity(old.entries.len());
         for run in self.folders() {
             let Some(journal) = run.begun_journal() else { continue };
             let stamp = Stamp::of(&journal);
-            let known = index.0.get(&run.id).filter(|entry| entry.stamp == stamp);
-            let is_stopped =
-                known.and_then(|entry| entry.summary.as_ref()).is_some_and(|it| it.stopped.is_some());
+            let known = old.entries.remove(&run.id);
+            let in_file = known.is_some();
+            let known = known.filter(|entry| entry.stamp == stamp);
+            let is_known = known.is_some();
+            let summary = known.as_ref().and_then(|entry| entry.summary.as_ref());
+            let is_stopped = summary.is_some_and(|it| it.stopped.is_some());
             // A run that goes on after its stop writes that down first of all, so it would have another stamp.
             let live = !is_stopped && run.is_live();
             let entry = match known.filter(|_| !live) {
-                Some(entry) => entry.clone(),
-                None => Entry { stamp, last_at: run.last_at(), summary: run.summary() },
+                Some(entry) => entry,
+                None => Entry { stamp, last_at: run.last_at(), summary: run.summary(), cut_off: None },
             };
             let (last_at, summary) = (entry.last_at, entry.summary.clone());
             let live = live || summary.as_ref().is_some_and(|summary| summary.live);
-            if !live && (known.is_some() || Stamp::is_settled(&journal)) {
-                new.0.insert(run.id.clone(), entry);
+            let is_kept = !live && (is_known || Stamp::is_settled(&journal));
+            new.changed |= if is_kept { !is_known } else { in_file };
+            if is_kept {
+                new.entries.insert(run.id.clone(), entry);
             }
             runs.push(Listed { run, live, last_at, summary });
         }
+        // What is left belongs to runs that are gone.
+        new.changed |= !old.entries.is_empty();
         runs.sort_by(|a, b| (b.live, b.last_at, &b.run.id).cmp(&(a.live, a.last_at, &a.run.id)));
         (runs, new)
     }

@@ -6,11 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use ralph_core::event::{Event, FORMAT, RunStarted};
+use ralph_core::event::{Event, FORMAT, IterationFinished, IterationStarted, Outcome, RunStarted};
 use ralph_core::ids::{IterationNumber, RunId, Seq};
 use ralph_core::plan::{AgentPlan, Plan, Task};
 use ralph_core::record::{Chain, Record};
 use ralph_core::time::Timestamp;
+use ralph_model::{RunListing, RunWord};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
@@ -137,6 +138,82 @@ fn with_an_index_the_same_is_listed_whatever_happens_to_the_runs() {
     assert_eq!(world.listed(), ["b b false", "a anew false", "c ? false"], "another of that id");
 }
 
+/// A run that was cut off in its third iteration; the second one failed.
+fn cut_off(world: &World, id: &str, workspace: &Path) -> RunDir {
+    let run = world.run(id, "cut", workspace, 1);
+    let first = fs::read_to_string(run.journal()).expect("read").lines().next().expect("a start").to_owned();
+    let mut text = first + "\n";
+    let mut chain = Chain::default();
+    let mut seq: u32 = 1;
+    let mut put = |event: Event| {
+        seq += 1;
+        let at = Timestamp::from_millis(i64::from(seq) * 1000);
+        text.push_str(&Record { seq: Seq(u64::from(seq)), at, event }.encode(&mut chain));
+    };
+    for (number, outcome) in [(1, Some(Outcome::Ok)), (2, Some(Outcome::Failed)), (3, None)] {
+        let iteration = IterationNumber(number);
+        put(Event::IterationStarted(IterationStarted { iteration, attempt: 1, agent: 0, hat: None }));
+        let finished = outcome.map(|outcome| IterationFinished {
+            cost_usd: Some(0.1),
+            ..IterationFinished::new(iteration, 1, outcome)
+        });
+        finished.into_iter().for_each(|finished| put(Event::IterationFinished(finished)));
+    }
+    fs::write(run.journal(), text).expect("write");
+    settle(&run);
+    run
+}
+
+#[test]
+fn the_index_knows_what_all_records_of_a_run_that_was_cut_off_say() {
+    let world = World::new();
+    let here = world.folder("work");
+    let run = cut_off(&world, "a", &here);
+    let listed = || world.store.listings(Some(&here));
+    let first = listed();
+    let told = |runs: &[RunListing]| (runs[0].iterations, runs[0].failures, runs[0].cost_usd, runs[0].state);
+    assert_eq!(told(&first), (2, 1, Some(0.2), RunWord::Crashed));
+    let inode = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(world.index()).expect("an index"));
+    let before = inode();
+    assert_eq!(listed(), first, "from the index");
+    assert_eq!(inode(), before, "which is not written anew without need");
+
+    let written = fs::metadata(run.journal()).and_then(|meta| meta.modified()).expect("a time");
+    let sound = fs::read(run.journal()).expect("read");
+    fs::write(run.journal(), vec![b'x'; sound.len()]).expect("write");
+    File::open(run.journal()).and_then(|file| file.set_modified(written)).expect("a time");
+    assert_eq!(listed(), first, "the records are not read again");
+    let _ = fs::remove_file(world.index());
+    assert_eq!(listed(), [], "without the index they are");
+    assert_eq!(world.store.listings(None)[0].state, RunWord::Damaged);
+
+    fs::write(run.journal(), &sound).expect("write");
+    settle(&run);
+    assert_eq!(listed(), first);
+    let journal = File::open(run.journal()).expect("open");
+    flock(&journal, FlockOperation::LockExclusive).expect("lock");
+    assert_eq!(told(&listed()), (2, 1, Some(0.2), RunWord::Running), "alive: the index is not asked");
+    drop(journal);
+    append(&run, &stopped(7, 9));
+    settle(&run);
+    let after = listed();
+    assert_eq!((after[0].iterations, after[0].state), (1, RunWord::Stopped), "as its last record says");
+}
+
+#[test]
+fn records_that_cannot_be_read_are_told_of_each_time() {
+    let world = World::new();
+    let here = world.folder("work");
+    let run = cut_off(&world, "a", &here);
+    append(&run, "garbage\n");
+    settle(&run);
+    for _ in 0..2 {
+        let listed = world.store.listings(Some(&here));
+        assert_eq!(listed[0].state, RunWord::Damaged);
+        assert!(listed[0].damage.as_deref().is_some_and(|why| why.contains("checksum")), "{listed:?}");
+    }
+}
+
 #[test]
 fn a_damaged_index_is_no_index() {
     let world = World::new();
@@ -231,6 +308,14 @@ fn an_iteration_has_its_records_and_its_artefacts() {
     assert_eq!(run.iteration_range(IterationNumber(1)).expect("read"), Seq(3)..Seq(6));
     assert_eq!(run.iteration_range(IterationNumber(2)).expect("read"), Seq(6)..Seq(7));
     assert!(run.iteration_range(IterationNumber(3)).expect("read").is_empty());
+    let newest = |iterations, records| run.newest_range(iterations, records).expect("read");
+    assert_eq!(newest(1, 100), Seq(6)..Seq(7));
+    assert_eq!(newest(50, 100), Seq(3)..Seq(7));
+    assert_eq!(newest(2, 2), Seq(5)..Seq(7), "no more than so many records");
+    assert_eq!(newest(2, 0), Seq(6)..Seq(7), "but the last iteration");
+    assert!(
+        world.run("bare", "fix", &world.folder("here"), 1).newest_range(50, 100).expect("read").is_empty()
+    );
     let mut seqs = Vec::new();
     run.each_record::<ReadError>(Seq(4)..Seq(6), &mut |record| {
         seqs.push(record.seq.0);

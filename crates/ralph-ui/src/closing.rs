@@ -15,6 +15,8 @@ use crate::waits;
 const LABEL: usize = 10;
 /// A long reason is cut here; `ralph explain` has it whole.
 const MESSAGE_LINES: usize = 8;
+/// Findings about tests that are shown.
+const FINDINGS: usize = 5;
 
 pub(crate) fn block(run: &RunSnapshot, style: &Style) -> Vec<String> {
     let paint = Paint { color: style.color };
@@ -64,7 +66,10 @@ fn reason(stopped: &RunStopped, paint: Paint) -> Vec<String> {
     let indent = head.len() + 2;
     let message = paragraph(&format!("{}{key}", stopped.message.trim_end()), COLUMNS - indent, MESSAGE_LINES);
     let mut lines = message.into_iter();
-    let head = paint.paint(Tone::of_stop(stopped.kind), head);
+    // What nobody proved does not look like what is proved.
+    let is_unproved = stopped.reason.is(&[stop::COMPLETE]) && !stopped.proved;
+    let tone = if is_unproved { Tone::Notice } else { Tone::of_stop(stopped.kind) };
+    let head = paint.paint(tone, head);
     let first = match lines.next() {
         Some(first) => format!("{head}: {first}"),
         None => head,
@@ -76,6 +81,17 @@ fn body(run: &RunSnapshot, paint: Paint) -> Vec<String> {
     let mut lines = labelled("total", wrap(&total_words(&run.totals), COLUMNS - LABEL), paint);
     if let Some(saved) = run.idle.saved.as_ref().and_then(waits::saved) {
         lines.extend(labelled("saved", wrap(&saved, COLUMNS - LABEL), paint));
+    }
+    if let Some(gates) = visible_and_hidden(run) {
+        lines.extend(labelled("gates", vec![gates], paint));
+    }
+    for changed in &run.protected_changes {
+        let text = crate::words::trust::change(changed);
+        lines.extend(labelled("protect", paragraph(&text, COLUMNS - LABEL, MESSAGE_LINES), paint));
+    }
+    for found in run.tampering.iter().take(FINDINGS) {
+        let text = format!("{} (#{})", clean(&found.finding.to_string()), found.iteration);
+        lines.extend(labelled("tests", paragraph(&text, COLUMNS - LABEL, MESSAGE_LINES), paint));
     }
     let Some(stopped) = run.stopped.as_ref().map(|stop| &stop.stopped) else { return lines };
     if let Some(refused) = refused(run).filter(|_| stopped.kind == StopKind::Limit) {
@@ -91,6 +107,18 @@ fn body(run: &RunSnapshot, paint: Paint) -> Vec<String> {
         }
     }
     lines
+}
+
+/// `visible 2 of 2 passed, hidden 0 of 1`: what the agent could work towards, against what it could not. Nothing where no gate
+/// is hidden.
+fn visible_and_hidden(run: &RunSnapshot) -> Option<String> {
+    let count = |hidden: bool| {
+        let gates = run.gates.iter().filter(|gate| gate.hidden == hidden);
+        let passed = gates.clone().filter(|gate| gate.last.as_ref().is_some_and(|last| last.passed));
+        format!("{} of {}", passed.count(), gates.count())
+    };
+    let is_any = run.gates.iter().any(|gate| gate.hidden);
+    is_any.then(|| format!("visible {} passed, hidden {}", count(false), count(true)))
 }
 
 /// `the last claim (#2): gate tests: exit code 1`, if the agent thought that it was done and was not.

@@ -1,23 +1,51 @@
 //! `ralph detect`: where each detector would have called a recorded run stuck, and why.
 
-use ralph_model::event::Finding;
+use ralph_model::event::{DetectorKey, Finding};
 use ralph_model::ids::{HatKey, IterationNumber};
 use ralph_model::plan::{StuckAction, StuckPlan, Use};
 use ralph_model::text::clean;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::Style;
 use crate::format::count;
 use crate::paint::{Paint, Tone};
 use crate::words::foreign;
 
-/// What the detectors say after an iteration.
-#[derive(Debug, Clone)]
+/// What the detectors say after an iteration: one object of `--json`.
+#[derive(Debug, Clone, Serialize)]
 pub struct Looked {
     pub iteration: IterationNumber,
     pub hat: Option<HatKey>,
     /// One for each detector. Nothing: the iteration is no evidence, for it failed, waited, or no sketch of it was kept.
-    pub findings: Option<Vec<Finding>>,
+    #[serde(rename = "detectors")]
+    pub findings: Option<Vec<Found>>,
+}
+
+/// What one detector found. Unlike in an event, every key is there, and a report of the circle is not.
+#[derive(Debug, Clone, Serialize)]
+pub struct Found {
+    pub detector: DetectorKey,
+    #[serde(rename = "use")]
+    pub role: Use,
+    pub score: f64,
+    pub alarm: bool,
+    pub period: u32,
+    pub pattern: String,
+    pub ratio: Option<f64>,
+}
+
+impl Looked {
+    pub fn new(iteration: IterationNumber, hat: Option<HatKey>, findings: Option<Vec<Finding>>) -> Self {
+        let findings = findings.map(|all| all.into_iter().map(Found::from).collect());
+        Self { iteration, hat, findings }
+    }
+}
+
+impl From<Finding> for Found {
+    fn from(finding: Finding) -> Self {
+        let Finding { detector, role, score, alarm, pattern, period, ratio, circle: _ } = finding;
+        Self { detector, role, score, alarm, period, pattern, ratio }
+    }
 }
 
 pub fn render(run: &str, seen: &[Looked], plan: &StuckPlan, style: &Style) -> String {
@@ -40,12 +68,7 @@ pub fn render(run: &str, seen: &[Looked], plan: &StuckPlan, style: &Style) -> St
     lines.join("\n") + "\n"
 }
 
-fn section(
-    detector: &Finding,
-    seen: Vec<(&Looked, &Finding)>,
-    plan: &StuckPlan,
-    paint: Paint,
-) -> Vec<String> {
+fn section(detector: &Found, seen: Vec<(&Looked, &Found)>, plan: &StuckPlan, paint: Paint) -> Vec<String> {
     let alarms: Vec<_> = seen.iter().filter(|(_, found)| found.alarm).collect();
     let head = format!("{} ({})", paint.strong(detector.detector.as_str()), role(detector.role, plan));
     if alarms.is_empty() {
@@ -66,7 +89,7 @@ fn section(
     lines
 }
 
-/// What an alarm of it is good for.
+/// What an alarm of the detector leads to.
 fn role(role: Use, plan: &StuckPlan) -> &'static str {
     match (role, plan.action) {
         (Use::Decide, StuckAction::Redirect) => "decides: redirect, then stop",
@@ -76,22 +99,4 @@ fn role(role: Use, plan: &StuckPlan) -> &'static str {
         (Use::Evidence, _) => "evidence",
         (Use::Off, _) => "off",
     }
-}
-
-/// One object an iteration.
-pub fn to_json(one: &Looked) -> Value {
-    let found = one.findings.as_ref().map(|found| found.iter().map(found_json).collect::<Vec<_>>());
-    json!({ "iteration": one.iteration, "hat": one.hat, "detectors": found })
-}
-
-fn found_json(found: &Finding) -> Value {
-    json!({
-        "detector": found.detector,
-        "use": found.role,
-        "score": found.score,
-        "alarm": found.alarm,
-        "period": found.period,
-        "pattern": found.pattern,
-        "ratio": found.ratio,
-    })
 }

@@ -15,6 +15,9 @@ fn state(run: &RunListing) -> (Tone, String) {
     match (run.state, &run.reason) {
         (RunWord::Running, _) => (Tone::Strong, word),
         (RunWord::Waiting | RunWord::Paused, _) => (Tone::Notice, word),
+        (RunWord::Stopped, Some(reason)) if run.proved == Some(false) => {
+            (Tone::Notice, format!("{word}: {}, unproved", clean(reason)))
+        }
         (RunWord::Stopped, Some(reason)) => {
             (run.kind.map_or(Tone::Plain, Tone::of_stop), format!("{word}: {}", clean(reason)))
         }

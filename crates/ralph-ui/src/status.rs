@@ -81,7 +81,7 @@ fn state_words(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
             format!("running: iteration {iteration}{of}{attempt}, for {took}{then}")
         }
         PhaseNow::Gates { iteration, since, .. } => {
-            format!("checking iteration {iteration} with the gates, for {}", elapsed(now.since(*since)))
+            format!("the gates judge iteration {iteration}, for {}", elapsed(now.since(*since)))
         }
         PhaseNow::Waiting { reason, until, .. } => {
             let words = waits::counting((*reason, *until), run, now, style);

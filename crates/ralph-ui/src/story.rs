@@ -121,9 +121,7 @@ impl Story {
                 vec![paint.dim(&format!("command {}", words::command_finished(e)))]
             }
             Event::AgentText(said) if self.verbosity == Verbosity::Verbose => self.said(&said.text),
-            Event::AgentExited(exited) => {
-                words::leftovers(exited).map(|text| paint.dim(&text)).into_iter().collect()
-            }
+            Event::AgentExited(exited) => words::trust::after_attempt(exited, paint),
             Event::TopicRejected(_) | Event::HatExhausted(_) | Event::HatReset(_) => {
                 notice(&crate::topics::notice(&record.event))
             }
@@ -138,6 +136,9 @@ impl Story {
                 .into_iter()
                 .collect(),
             Event::GateFinished(gate) => vec![self.gate(gate, record)],
+            Event::FilesProtected(_) | Event::ProofNarrowed(_) | Event::BinCleaned(_) => {
+                words::trust::lines(&record.event, paint)
+            }
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
                 vec![paint.dim(&words::stuck::suspicion(e))]
@@ -157,7 +158,7 @@ impl Story {
             Event::WaitSkipped {} => {
                 vec![paint.dim("going on")]
             }
-            _ => Vec::new(),
+            other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
         }
     }
 
@@ -223,12 +224,34 @@ impl Story {
         if let Some(from) = settings_from(&run.definition) {
             lines.push(format!("  {} {}", self.label("config"), fit(&from, COLUMNS - 10)));
         }
+        lines.extend(self.gates(&run));
         let mut label = self.label("limits");
         for part in wrap_list(&limits(&run), COLUMNS - 10) {
             lines.push(format!("  {label} {part}"));
             label = self.label("");
         }
         lines
+    }
+
+    /// What a claim will have to stand, or that it will have to stand nothing.
+    fn gates(&self, run: &RunSnapshot) -> Vec<String> {
+        let names = run.gates.iter().map(|gate| match gate.required {
+            true if gate.hidden => format!("{} (hidden)", clean(&gate.name)),
+            true => clean(&gate.name),
+            false => format!("{} (only reported)", clean(&gate.name)),
+        });
+        let names: Vec<String> = names.collect();
+        if run.gates.iter().any(|gate| gate.required) {
+            let parts = wrap_list(&names, COLUMNS - 10).into_iter();
+            let labels = std::iter::once(self.label("gates")).chain(std::iter::repeat(self.label("")));
+            return parts.zip(labels).map(|(part, label)| format!("  {label} {part}")).collect();
+        }
+        let none = "none: \"complete\" will be the agent's word alone, unproved";
+        let cure = "add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'";
+        vec![
+            format!("  {} {}", self.label("gates"), self.paint().paint(Tone::Notice, none)),
+            format!("  {} {}", self.label(""), self.paint().dim(cure)),
+        ]
     }
 
     fn label(&self, label: &str) -> String {

@@ -86,7 +86,7 @@ pub(crate) fn details(event: &Event) -> String {
     }
 }
 
-/// What a person wants to see of these while the run works.
+/// An event about topics or hats, as a line for a person who watches the run.
 pub(crate) fn notice(event: &Event) -> String {
     match event {
         Event::TopicRejected(e) => format!("refused: {}", foreign(&e.why)),
@@ -95,7 +95,7 @@ pub(crate) fn notice(event: &Event) -> String {
     }
 }
 
-/// Who gets it: `executor`, `nobody`, `nobody (dropped for code_reviewer)`.
+/// The hats that get the topic: `executor`, `nobody`, `nobody (dropped for code_reviewer)`.
 pub(crate) fn receivers(event: &TopicPublished) -> String {
     let to: Vec<String> = event.to.iter().map(|hat| clean(hat)).collect();
     let dropped: Vec<String> = event.dropped.iter().map(|hat| clean(hat)).collect();

@@ -2,6 +2,7 @@
 
 pub(crate) mod gates;
 pub(crate) mod stuck;
+pub(crate) mod trust;
 
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ fn spent(usage: &Usage, cost_usd: Option<f64>) -> String {
     }
 }
 
-/// What needs no word where a hat is named.
+/// The outcome that is left out where a hat is named.
 pub(crate) const OK: &str = "ok";
 
 fn outcome(outcome: RowOutcome) -> &'static str {
@@ -270,17 +271,18 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         | Event::GateFinished(_)
         | Event::GatesFinished(_)
         | Event::GatesKilled(_)
+        | Event::CompletionDeferred(_)
+        | Event::CompletionInferred(_)
         | Event::CompletionAccepted(_)
         | Event::CompletionRejected(_) => gates::details(event),
         Event::LoopSuspected(_) | Event::LoopDetected(_) | Event::LoopReviewed {} => stuck::details(event),
         Event::DelayStarted(e) => waits::line(e, None, at, style),
-        Event::DelayEnded { early: true } => "cut short".to_owned(),
-        Event::DelayEnded { early: false } => String::new(),
+        Event::DelayEnded { early } => if *early { "cut short" } else { "" }.to_owned(),
         Event::RunStopped(e) => {
             let reason = paint.paint(Tone::of_stop(e.kind), &clean(e.reason.as_str()));
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
-        other => fields(other),
+        other => trust::details(other).unwrap_or_else(|| fields(other)),
     }
 }
 

@@ -279,8 +279,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "claim_forgotten_on_resume",
         file: "crates/ralph-core/src/state.rs",
-        find: ".filter(|last| last.claims_complete && open)",
-        replace: ".filter(|last| last.claims_complete && open && last.iteration.0 == 0)",
+        find: "self.claims_complete() && open;",
+        replace: "self.claims_complete() && open && self.iterations_finished == 0;",
         why: "A claim whose gates a person cut short is dropped, and an agent is paid to make it again.",
     },
     Mutant {
@@ -384,7 +384,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mute_hat_asked_for_ever",
         file: "crates/ralph-core/src/hat/bus.rs",
-        find: " || self.was_silent(&wearing.hat)",
+        find: " || asked_again && !enough",
         replace: "",
         why: "A hat that may publish nothing and was not believed once is put on again and again.",
     },

@@ -193,6 +193,7 @@ mod tests {
             name: "tokio".into(),
             kind: kind.map(str::to_owned),
             rename: rename.map(str::to_owned),
+            features: Vec::new(),
         };
         let text = "[package]\ndescription = \"tokio\"\n[dependencies]\ntokio-util = \"1\"\ntokio.workspace = true\n";
         assert_eq!(line_of(text, &dependency(None, None)), 5);

@@ -17,7 +17,8 @@ pub fn tree(files: &[(&str, &str)]) -> Tree {
     Tree::new(metadata, texts, Vec::new())
 }
 
-/// Packages as cargo would find them; a dependency is a line `name = KIND` with KIND normal, dev or build.
+/// Packages as cargo would find them; a dependency is a line `name = KIND` with KIND normal, dev or build, or
+/// `name = KIND+FEATURE`.
 fn metadata(texts: &BTreeMap<String, String>) -> Metadata {
     let packages: Vec<_> = texts
         .iter()
@@ -26,10 +27,14 @@ fn metadata(texts: &BTreeMap<String, String>) -> Metadata {
             let dependencies: Vec<_> = manifest
                 .lines()
                 .filter_map(|line| line.split_once(" = "))
-                .filter(|(_, kind)| ["normal", "dev", "build"].contains(kind))
                 .map(|(name, kind)| {
+                    (name, kind.split_once('+').map_or((kind, None), |it| (it.0, Some(it.1))))
+                })
+                .filter(|(_, (kind, _))| ["normal", "dev", "build"].contains(kind))
+                .map(|(name, (kind, feature))| {
                     let kind = (kind != "normal").then_some(kind);
-                    serde_json::json!({"name": name, "kind": kind, "rename": null})
+                    let features: Vec<_> = feature.into_iter().collect();
+                    serde_json::json!({"name": name, "kind": kind, "rename": null, "features": features})
                 })
                 .collect();
             serde_json::json!({

@@ -10,23 +10,26 @@ pub mod reset;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
+use ralph_core::failure::Failure;
 
 use crate::signal::FailureClass;
 use crate::summary::RunSummary;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    pub class: FailureClass,
-    /// Of a limit: when it ends, as far as the CLI says. May lie in the past.
-    pub resets_at: Option<Timestamp>,
-    pub message: String,
-}
-
 /// The failure of a run that did not go well. None: nothing in its output says why.
 ///
-/// `now` is when the output came, `zone` the zone of clock times that name none.
+/// `now` is when the output came, `zone` the zone of clock times that name none. A limit may end in the past.
 pub fn failure(run: &RunSummary, now: Timestamp, zone: &TimeZone) -> Option<Failure> {
+    let (class, message, resets_at) = explained(run, now, zone)?;
+    let at = |at: Timestamp| ralph_core::time::Timestamp::from_millis(at.as_millisecond());
+    Some(Failure { class, message, resets_at: resets_at.map(at) })
+}
+
+/// Class and message, and when a limit ends.
+fn explained(
+    run: &RunSummary,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Option<(FailureClass, String, Option<Timestamp>)> {
     let limit = run.limit.as_ref();
     if let Some(error) = &run.error {
         // A rejected limit explains the error that follows it, unless that one is about something else.
@@ -43,22 +46,18 @@ pub fn failure(run: &RunSummary, now: Timestamp, zone: &TimeZone) -> Option<Fail
                     .or_else(|| header.max(words))
             })
             .flatten();
-        return Some(Failure { class, resets_at, message: error.message.clone() });
+        return Some((class, error.message.clone(), resets_at));
     }
     if let Some(limit) = limit {
         let resets_at = limit.resets_at.and_then(|seconds| Timestamp::from_second(seconds).ok());
         let window = limit.window.as_deref().unwrap_or("usage");
-        return Some(Failure {
-            class: FailureClass::Limit,
-            resets_at,
-            message: format!("{window} limit reached"),
-        });
+        return Some((FailureClass::Limit, format!("{window} limit reached"), resets_at));
     }
     // It never gave up by itself, but was trying again and again.
     let retry = run.retrying.as_ref()?;
     let class = class::class_of(retry.http, "", &retry.reason);
     let resets_at = (class == FailureClass::Limit).then(|| reset::parse(&retry.reason, now, zone)).flatten();
-    Some(Failure { class, resets_at, message: format!("kept trying again: {}", retry.reason) })
+    Some((class, format!("kept trying again: {}", retry.reason), resets_at))
 }
 
 #[cfg(test)]
@@ -78,7 +77,10 @@ mod tests {
                 retry_after_ms: header.map(|seconds| seconds * 1000),
                 message: message.to_string(),
             });
-            failure(&run, now, &TimeZone::UTC).unwrap().resets_at.map(|at| (at - now).get_seconds())
+            failure(&run, now, &TimeZone::UTC)
+                .unwrap()
+                .resets_at
+                .map(|at| at.as_millis() / 1000 - now.as_second())
         };
         assert_eq!(resets(Some(1), "try again in 34 seconds"), Some(34));
         assert_eq!(resets(Some(3600), "try again in 34 seconds"), Some(3600));

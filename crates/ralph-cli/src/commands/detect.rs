@@ -46,10 +46,7 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
         let looked = rehearsal
             .as_mut()
             .and_then(|rehearsal| rehearsal.apply(&record.event, |exited| sketches.of_attempt(exited)));
-        seen.extend(looked.map(|one| {
-            let ralph_evidence::Looked { iteration, hat, findings } = one;
-            Looked { iteration, hat, findings }
-        }));
+        seen.extend(looked.map(|one| Looked::new(one.iteration, one.hat, one.findings)));
         Ok(())
     })?;
     let Some(plan) = plan else {
@@ -60,7 +57,8 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
         found.for_each(|found| found.retain(|found| found.detector.as_str() == name));
     }
     if args.json {
-        let lines: Vec<String> = seen.iter().map(|one| ralph_ui::detect::to_json(one).to_string()).collect();
+        let lines: Vec<String> =
+            seen.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(io::Error::from)?;
         crate::io::print(&lines.join("\n"))?;
     } else {
         let text = ralph_ui::detect::render(&run.id.0, &seen, &plan, &crate::io::style());

@@ -7,6 +7,7 @@ mod demo;
 mod detect;
 mod emit;
 mod events;
+mod gates;
 mod graph;
 mod keys;
 mod list;
@@ -47,6 +48,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Emit(args) => emit::emit(args),
         Command::Detect(args) => detect::detect(args),
         Command::Check(args) => check::check(args),
+        Command::Gates(args) => gates::gates(args),
         Command::Graph(args) => graph::graph(args),
         Command::Init(args) => presets::init(args),
         Command::Presets(args) => presets::presets(args),

@@ -1,15 +1,20 @@
 //! `ralph resume`
 
+use ralph_core::observe::Observation;
 use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::stop::StopKind;
-use ralph_model::Fold;
+use ralph_model::{Fold, ROWS};
 use ralph_runtime::journal;
 use ralph_runtime::session::Session;
+use ralph_store::{ReadError, RunDir};
 
 use super::{pick, screen};
 use crate::args::{LimitArgs, ResumeArgs};
 use crate::error::CliError;
 use ralph_config::{self as config, Flags};
+
+/// Records of earlier iterations that are read a second time, so that a resume of a long run begins at once.
+const MOST_RECORDS: u64 = 5000;
 
 pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     let (store, run) = pick(&args.pick)?;
@@ -36,12 +41,25 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     if let Some(cut) = session.cut {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
-    let fold = Fold::from_folder(old.to_folder());
+    let fold = recalled(old, session.run_dir());
     let screen = screen::open(&args.screen, fold, &session)?;
     let stopped = session.work(crate::VERSION, change, &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)
+}
+
+/// The run as its screen has to know it: all of it counted, and the newest iterations row by row. What cannot be read is not
+/// shown; the counts are right all the same.
+fn recalled(old: Observation<'_>, run: &RunDir) -> Fold {
+    let mut fold = Fold::from_folder(old.to_folder());
+    if let Ok(newest) = run.newest_range(ROWS as u32, MOST_RECORDS) {
+        let _ = run.each_record::<ReadError>(newest, &mut |record| {
+            fold.recall(&record);
+            Ok(())
+        });
+    }
+    fold
 }
 
 /// What the command line changes about the plan.

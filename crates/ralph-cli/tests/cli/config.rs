@@ -141,11 +141,12 @@ fn a_run_says_where_its_settings_come_from() {
         done.stdout.lines().find_map(|line| line.strip_prefix("  config  ").map(str::to_owned))
     };
     assert_eq!(header(&[]), None);
-    assert_eq!(header(&["--preset", "quick"]).as_deref(), Some("preset quick"));
+    let quick = ["--preset", "quick", "--set", "gates=[{name: t, run: 'true'}]"];
+    assert_eq!(header(&quick).as_deref(), Some("preset quick"));
     // It applies to runs with -p, and lies over a preset.
     world.write("ralph.yml", "event_loop: {max_iterations: 7}\n");
     assert_eq!(header(&[]).as_deref(), Some("ralph.yml"));
-    assert_eq!(header(&["--preset", "quick"]).as_deref(), Some("ralph.yml + preset quick"));
+    assert_eq!(header(&quick).as_deref(), Some("ralph.yml + preset quick"));
     let plan = world.events().last("run.started")["plan"].clone();
     assert_eq!((&plan["preset"], &plan["event_loop"]["max_runtime"]), (&json!("quick"), &json!("20m")));
     let elsewhere = world.path("files").join("other.yml");

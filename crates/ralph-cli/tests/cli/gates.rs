@@ -347,7 +347,8 @@ fn a_gate_that_changes_a_tracked_file_each_time_is_never_believed_and_the_file_i
 fn a_gate_that_changes_a_file_once_is_asked_again_and_believed() {
     let world = World::new();
     define(&world, &["{name: format, run: \"sh -c 'echo tidy > formatted.txt'\"}"], "");
-    world.run(CLAIM, &[]).expect(0);
+    // Work of the agent: what only gates write would be no part of the proof.
+    world.run(&format!("write formatted.txt untidy\n{CLAIM}"), &[]).expect(0);
     let events = world.events();
     assert_eq!(events.fields("gates.started", "round"), [1, 2]);
     assert_eq!(events.of("completion.accepted").len(), 1);

@@ -109,7 +109,7 @@ fn a_person_gives_an_exhausted_hat_its_activations_again() {
     let definition = "hats:\n  a: {triggers: [task.start, b.no], publishes: [b.go]}\n  \
         b: {triggers: [b.go], publishes: [b.no], max_activations: 1}\n";
     let world = world(definition);
-    let script = "append runs.txt\nhat a: emit b.go %i\nhat b: on 1: say never\nhat b: on 4: emit b.no\n\
+    let script = "append runs.txt\nhat a: emit b.go %i\nhat b: on 1: say never\n\
         hat b: on 2: emit b.no\nhat b: on 4+: say <ralph>COMPLETE</ralph>";
     let done = world.run(script, &[]).expect(4);
     assert!(done.stdout.contains("--reset-hat b"), "{}", done.stdout);

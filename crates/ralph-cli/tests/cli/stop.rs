@@ -166,7 +166,7 @@ fn an_agent_that_ignores_term_is_killed_all_the_same() {
     let world = World::new();
     let done = world.run(
         "ignore-term\nspawn-child\ndaemon\nsay <ralph>COMPLETE</ralph>\nsleep 120s",
-        &["-t", "500ms", "-s"],
+        &["-t", "2s", "-s"],
     );
     let events = ends(&world, done, "stop_on_error", 1);
     assert_eq!(events.fields("iteration.finished", "outcome"), ["timed_out"]);

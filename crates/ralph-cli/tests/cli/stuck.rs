@@ -140,6 +140,12 @@ fn a_recorded_run_can_be_tried_with_other_settings() {
         world.ralph(["detect", "--set", "loop_detection.patience=2", "--json"]).expect(0).json_lines();
     let alarm = |line: &Value| line["detectors"][0]["alarm"] == true;
     assert_eq!(lines.iter().position(alarm), Some(5), "two more than without");
+    let keys: Vec<&String> = lines[0]["detectors"][0].as_object().expect("a finding").keys().collect();
+    assert_eq!(
+        keys,
+        ["alarm", "detector", "pattern", "period", "ratio", "score", "use"],
+        "each in every line"
+    );
     let error = world.ralph(["detect", "--set", "loop_detection.ignore=['x']"]).expect(2).stderr;
     assert!(error.contains("cannot be tried on a recorded run"), "{error}");
     let error = world.ralph(["detect", "--set", "loop_detection.patient=2"]).expect(2).stderr;

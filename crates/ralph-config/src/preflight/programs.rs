@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
-use ralph_core::plan::{AgentPlan, CommandPlan, GatePlan, Plan};
+use ralph_core::plan::{AgentPlan, CommandPlan, Gate, Plan};
 
 use super::{Found, Machine, Obstacle, ProgramProblem};
 use crate::{Diagnostic, Loaded};
@@ -66,11 +66,15 @@ fn is_shells(program: &str) -> bool {
 
 /// A gate that cannot run is found before an agent is paid. One that the agent may still make is only noted.
 pub fn gates(loaded: &Loaded, plan: &Plan, machine: &Machine<'_>, found: &mut Found) {
-    for (i, gate) in plan.proof.gates.iter().enumerate() {
+    for (i, gate) in plan.gates.iter().enumerate() {
         // Inside a run this name always means this program.
         let program = gate.run.first().map(String::as_str).filter(|program| *program != "ralph");
         let Some(program) = program else { continue };
         let Err(problem) = machine.find(program, &plan.workspace) else { continue };
+        // A script of a hidden gate may be among its held-out files.
+        if gate.hidden && program.contains('/') {
+            continue;
+        }
         match is_still_to_come(program, &problem, &plan.workspace) {
             true => found.notes.push(format!("gate `{}` cannot run yet: {}", gate.name, problem.message)),
             false => found.errors.push(gate_problem(loaded, i, gate, program, &problem)),
@@ -81,7 +85,7 @@ pub fn gates(loaded: &Loaded, plan: &Plan, machine: &Machine<'_>, found: &mut Fo
 fn gate_problem(
     loaded: &Loaded,
     index: usize,
-    gate: &GatePlan,
+    gate: &Gate,
     program: &str,
     problem: &ProgramProblem,
 ) -> Diagnostic {

@@ -137,7 +137,7 @@ fn a_ralph_orchestrator_file_keeps_working() {
     assert_eq!(plan.event_loop.max_runtime, Some(7200 * SECOND));
     assert_eq!(plan.event_loop.max_cost_usd, Some(10.0));
     assert_eq!(plan.event_loop.max_consecutive_failures, 4);
-    assert_eq!(plan.signals.completion_promise.as_deref(), Some("LOOP_COMPLETE"));
+    assert_eq!(plan.signals().completion_promise.as_deref(), Some("LOOP_COMPLETE"));
     assert_eq!(plan.task, Task::File(workspace.path("TASK.md")));
 }
 

@@ -8,6 +8,7 @@ mod never_panics;
 mod preflight;
 mod resume;
 mod targets;
+mod unknown;
 
 use std::path::Path;
 

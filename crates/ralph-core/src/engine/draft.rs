@@ -6,6 +6,7 @@ use super::Turn;
 use super::proof::gate_failure;
 use crate::guard::{GuardDef, Reading, Unit};
 use crate::memory::{Claim, FailedGate, Feedback, IterationFile};
+use crate::plan::ACCEPTANCE_CHECK;
 use crate::prompt::Draft;
 
 /// From here on the agent is told that a limit is near.
@@ -40,9 +41,10 @@ impl Turn<'_> {
     /// What a gate said is told whatever is remembered: somebody asked for the gate.
     fn feedback(&self) -> Feedback {
         let state = self.state();
-        let failed = state.proof.results.iter().filter(|result| !result.passed);
-        let failed_gates = failed.map(|result| {
-            let known = state.plan.proof.gates.iter().find(|gate| gate.name == result.name);
+        let last_finished = state.iterations_finished;
+        let failing = state.failing_gates.iter().filter(|result| !self.is_hidden(result));
+        let failed_gates = failing.map(|result| {
+            let known = state.plan.gates.iter().find(|gate| gate.name == result.name);
             FailedGate {
                 name: result.name.clone(),
                 command: known.map(|gate| gate.run.join(" ")).unwrap_or_default(),
@@ -50,17 +52,26 @@ impl Turn<'_> {
                 timed_out: result.timed_out,
                 required: known.is_none_or(|gate| gate.required),
                 tail: result.tail.clone(),
+                ran_after: Some(result.iteration).filter(|after| after.0 < last_finished),
             }
         });
         let remembers = state.plan.memory.enabled;
-        let last = state.memory.last().filter(|last| remembers && last.outcome.is_failure());
+        let last = state.memory.last().filter(|_| remembers);
+        let failed = last.filter(|last| last.outcome.is_failure());
+        let near = if remembers { self.limits_near() } else { Vec::new() };
         Feedback {
             guidance: Vec::new(),
             rejected_claim: state.proof.rejected.as_ref().map(|claim| claim.why.clone()),
             failed_gates: failed_gates.collect(),
             stuck: state.stuck.last.clone().filter(|_| state.stuck.untold),
-            failure: last.and_then(|last| last.error.clone()),
-            warnings: if remembers { self.limits_near() } else { Vec::new() },
+            failed_tools: last.map(|last| last.tools.failures.clone()).unwrap_or_default(),
+            failure: failed.and_then(|last| last.error.clone()),
+            warnings: self
+                .protection_warnings()
+                .into_iter()
+                .chain(self.tampering_warnings())
+                .chain(near)
+                .collect(),
         }
     }
 
@@ -74,8 +85,10 @@ impl Turn<'_> {
         let state = self.state();
         let last = state.memory.last();
         let errors = last.and_then(|last| last.error.clone()).into_iter();
-        let gates = state.proof.results.iter().filter(|result| !result.passed);
-        let gates = gates.map(|result| format!("gate {}: {}", result.name, gate_failure(result)));
+        let gates = state.failing_gates.iter().map(|result| match self.is_hidden(result) {
+            true => format!("{ACCEPTANCE_CHECK}: it did not pass"),
+            false => format!("gate {}: {}", result.name, gate_failure(result)),
+        });
         IterationFile {
             run_id: state.run.clone(),
             started_at: state.started_at,

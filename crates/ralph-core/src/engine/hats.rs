@@ -1,17 +1,18 @@
 //! Hats: who is put on next, and what is published between iterations.
 
-use crate::ids::HatKey;
 use std::time::Duration;
 
 use super::Turn;
 use super::between::Flow;
 use crate::event::{
-    Activation, AgentExited, Event, HatActivated, HatReset, IterationFinished, Missing, TopicEmitted,
-    TopicRejected,
+    Activation, AgentExited, CompletionDeferred, CompletionInferred, Event, HatActivated, HatReset,
+    Inference, IterationFinished, Missing, TopicEmitted, TopicRejected,
 };
 use crate::hat::{self, COORDINATOR, HatPlan, HatsPlan, MAX_PAYLOAD, Next, Refusal, Staged, Topic};
+use crate::ids::{HatKey, IterationNumber};
+use crate::marker::AgentState;
 use crate::prompt::HatDraft;
-use crate::state::Phase;
+use crate::state::{Phase, Stage};
 
 impl Turn<'_> {
     fn hats(&self) -> Option<&HatsPlan> {
@@ -75,14 +76,46 @@ impl Turn<'_> {
             draft.recent = bus.recent().cloned().collect();
             let spent = bus.hats().iter().filter(|hat| hat.exhausted);
             draft.exhausted = spent.map(|hat| hat.id.clone()).collect();
+            draft.refused = bus.was_refused();
+            draft.required = self.hats().map(|plan| bus.still_required(plan)).unwrap_or_default();
         }
         Some(draft)
     }
 
-    /// Why the hat's claim does not count.
+    /// Why the hat's claim does not count. What follows from the topics that the definition requires is no hat's claim.
     pub(super) fn missing_by_hat(&self, last: &IterationFinished) -> Option<Missing> {
         let (bus, plan) = (self.state().bus.as_ref()?, self.hats()?);
-        bus.refuses_completion(last.hat.as_deref()?, plan)
+        let of_run = self.state().proof.inferred == Some(Inference::RequiredEvents);
+        let hat = if of_run { COORDINATOR } else { last.hat.as_deref()? };
+        bus.refuses_completion(hat, plan)
+    }
+
+    /// A claim waits while other hats have something to do.
+    pub(super) fn defer_claim(&mut self) {
+        let state = self.state();
+        let claim = state.unjudged.as_ref().filter(|_| state.claims_complete());
+        let (Some(last), Some(bus), Stage::Open) = (claim, &state.bus, &state.proof.stage) else { return };
+        let hats = bus.before_claim_of(last.hat.as_deref().unwrap_or_default());
+        if !hats.is_empty() {
+            let iteration = last.iteration;
+            self.emit(Event::CompletionDeferred(CompletionDeferred { iteration, hats }));
+        }
+    }
+
+    /// Where nobody has anything left to do, that may be a claim too.
+    pub(super) fn infer_claim(&mut self) {
+        let state = self.state();
+        let claimed = state.claims_complete();
+        // Who needs a person has not finished.
+        let held_up = matches!(state.idle.state, Some(AgentState::Blocked | AgentState::WaitingForReview));
+        if state.phase != Phase::Ready || state.iterations_finished == 0 || claimed || held_up {
+            return;
+        }
+        let (Some(bus), Some(plan)) = (&state.bus, self.hats()) else { return };
+        if let Some((from, hat)) = bus.inferred_claim(plan) {
+            let iteration = IterationNumber(state.iterations_finished);
+            self.emit(Event::CompletionInferred(CompletionInferred { iteration, from, hat }));
+        }
     }
 
     /// The hat that an iteration wore, where the plan has it.
@@ -130,7 +163,7 @@ impl Turn<'_> {
 
     fn publish(&mut self, staged: Staged) {
         let state = self.state();
-        let last = Some(state.iterations_finished).filter(|n| *n > 0).map(crate::ids::IterationNumber);
+        let last = Some(state.iterations_finished).filter(|n| *n > 0).map(IterationNumber);
         let (Some(bus), Some(plan)) = (&state.bus, self.hats()) else { return };
         let event = bus.publish(staged.of(last), plan, &self.engine.routes);
         self.emit(Event::TopicPublished(event));

@@ -13,6 +13,7 @@ mod proof;
 mod stuck;
 #[cfg(test)]
 mod tests;
+mod trust;
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use crate::hat::Routes;
 use crate::input::{Command, Input, Report};
 use crate::observe::Observation;
 use crate::state::{Phase, RunState};
-use crate::stop::{self, StopReason};
+use crate::stop::{self, StopKind, StopReason};
 use crate::time::Timestamp;
 
 /// Between TERM and KILL for an agent that has used up its time.
@@ -58,11 +59,12 @@ impl Engine {
     }
 
     /// Goes on from a state that was rebuilt from a journal. The first input is `ResumeRun`.
-    pub fn from_state(state: RunState) -> Engine {
+    pub(crate) fn from_state(state: RunState) -> Engine {
         let (guards, routes) = (Guards::of(&state.plan), Routes::of(&state.plan));
         Engine { state, guards, routes }
     }
 
+    #[cfg(any(test, feature = "testing"))]
     pub fn state(&self) -> &RunState {
         &self.state
     }
@@ -70,10 +72,6 @@ impl Engine {
     /// The run as it is now, for those outside the core.
     pub fn observe(&self) -> Observation<'_> {
         Observation::of(&self.state)
-    }
-
-    pub fn guards(&self) -> &Guards {
-        &self.guards
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -334,6 +332,7 @@ impl Turn<'_> {
             self.end_wait(true);
         }
         let state = self.state();
+        let (proof, is_complete) = (&state.proof, reason.kind == StopKind::Done && state.proof.is_accepted());
         let stopped = RunStopped {
             reason: reason.key,
             kind: reason.kind,
@@ -343,6 +342,10 @@ impl Turn<'_> {
             failures: state.total_failures,
             cost_usd: state.cost_now(),
             duration: state.runtime,
+            proved: is_complete && !proof.proved_by.is_empty(),
+            proved_by: if is_complete { proof.proved_by.clone() } else { Vec::new() },
+            // Where no required gate passed nothing was proved, whatever the others saw.
+            tree: proof.tree.clone().filter(|_| is_complete && !proof.proved_by.is_empty()),
         };
         self.emit(Event::RunStopped(stopped));
         if self.state().plan.memory.enabled {

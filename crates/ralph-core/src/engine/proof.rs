@@ -11,10 +11,10 @@ use crate::check::{Kind, Ledger, Settled};
 use crate::effect::{Effect, RunGates};
 use crate::event::{
     CompletionAccepted, CompletionRejected, Event, GateFinished, GatesFinished, GatesKilled, GatesStarted,
-    IterationFinished, KillCause, Missing, StopHow,
+    Inference, IterationFinished, KillCause, Missing, StopHow,
 };
 use crate::guard::{Asked, Scope};
-use crate::plan::{GatePlan, GateWhen, NoErrors};
+use crate::plan::{ACCEPTANCE_CHECK, Gate, GateWhen, NoErrors};
 use crate::state::{Checking, Phase, Stage};
 use crate::stop;
 
@@ -26,7 +26,13 @@ const NAMED_PATHS: usize = 5;
 impl Turn<'_> {
     /// Settles what the last iteration claims, and runs the gates that are due after it.
     pub(super) fn prove(&mut self) -> Flow {
-        let Some(last) = self.state().unjudged.clone() else { return Flow::Next };
+        self.defer_claim();
+        self.infer_claim();
+        let claims_complete = self.state().claims_complete();
+        let last = self.state().unjudged.clone();
+        let Some(last) = last.map(|last| IterationFinished { claims_complete, ..last }) else {
+            return Flow::Next;
+        };
         match self.state().proof.stage.clone() {
             // Asked again: a crash may have cut the record of the stop.
             Stage::Settled => self.heed_rejections(),
@@ -39,7 +45,9 @@ impl Turn<'_> {
     fn open(&mut self, last: &IterationFinished) -> Flow {
         if last.claims_complete {
             let by_hat = self.missing_by_hat(last);
-            let missing: Vec<Missing> = by_hat.into_iter().chain(self.missing_by_tools(last)).collect();
+            let by_trust = self.missing_by_protection().into_iter().chain(self.missing_by_tampering());
+            let missing: Vec<Missing> =
+                by_hat.into_iter().chain(by_trust).chain(self.missing_by_tools(last)).collect();
             if !missing.is_empty() {
                 return self.reject(last, missing);
             }
@@ -65,7 +73,9 @@ impl Turn<'_> {
             }
             return self.reject(last, vec![moving(&ran.moved)]);
         }
-        let missing = self.missing_by_gates(last);
+        self.tell_left_out(last.iteration, &ran.left_out);
+        let missing: Vec<Missing> =
+            self.missing_by_gates(last).into_iter().chain(self.missing_by_counts()).collect();
         match missing.is_empty() {
             true => self.accept(last, Some(ran)),
             false => self.reject(last, missing),
@@ -73,24 +83,24 @@ impl Turn<'_> {
     }
 
     /// A hat may have fewer gates than the run.
-    fn gates_of(&self, last: &IterationFinished) -> impl Iterator<Item = &GatePlan> {
+    fn gates_of(&self, last: &IterationFinished) -> impl Iterator<Item = &Gate> {
         let own = self.hat_plan(last.hat.as_deref()).and_then(|hat| hat.gates.as_ref());
-        let gates = self.state().plan.proof.gates.iter();
+        let gates = self.state().plan.gates.iter();
         gates.filter(move |gate| own.is_none_or(|own| own.contains(&gate.name)))
     }
 
-    fn gates_due(&self, last: &IterationFinished, claims: bool) -> Vec<GatePlan> {
+    fn gates_due(&self, last: &IterationFinished, claims: bool) -> Vec<Gate> {
         self.gates_of(last).filter(|gate| claims || gate.when == GateWhen::Iteration).cloned().collect()
     }
 
     /// What the agent's own tools reported. Where a gate that counts for this hat checks the same, it decides.
     fn missing_by_tools(&self, last: &IterationFinished) -> Vec<Missing> {
-        let (proof, ledger) = (&self.state().plan.proof, &self.state().ledger);
+        let (stop, ledger) = (&self.state().plan.stop, &self.state().ledger);
         let has_gate = |kind: Kind| self.gates_of(last).any(|gate| gate.checks(kind));
-        let required = proof.required().filter(|kind| !has_gate(*kind));
+        let required = stop.required().filter(|kind| !has_gate(*kind));
         let mut missing: Vec<Missing> = required.filter_map(|kind| unsettled(kind, ledger)).collect();
-        let told: Vec<Kind> = proof.required().collect();
-        let why = match proof.require_no_errors {
+        let told: Vec<Kind> = stop.required().collect();
+        let why = match stop.require_no_errors {
             NoErrors::Off => None,
             NoErrors::Strict => ledger.any_failed_call().map(|call| format!("a tool call failed: {call}")),
             NoErrors::Checks => {
@@ -106,16 +116,25 @@ impl Turn<'_> {
 
     fn missing_by_gates(&self, last: &IterationFinished) -> Vec<Missing> {
         let state = self.state();
-        let why = |gate: &GatePlan| match state.proof.results.iter().find(|result| result.name == gate.name) {
+        let why = |gate: &Gate| match state.proof.results.iter().find(|result| result.name == gate.name) {
             Some(result) if result.passed => None,
             Some(result) => Some(gate_failure(result)),
             None => Some("it did not run".to_owned()),
         };
         let required = self.gates_of(last).filter(|gate| gate.required);
-        required.filter_map(|gate| Some(Missing { name: gate.name.clone(), why: why(gate)? })).collect()
+        let missing = required.filter_map(|gate| match (gate.hidden, why(gate)?) {
+            // What is said here reaches the next prompt.
+            (true, _) => {
+                Some(Missing { name: ACCEPTANCE_CHECK.to_owned(), why: "it did not pass".to_owned() })
+            }
+            (false, why) => Some(Missing { name: gate.name.clone(), why }),
+        });
+        let mut missing: Vec<Missing> = missing.collect();
+        missing.dedup();
+        missing
     }
 
-    fn start_gates(&mut self, last: &IterationFinished, gates: Vec<GatePlan>, round: u32) -> Flow {
+    fn start_gates(&mut self, last: &IterationFinished, gates: Vec<Gate>, round: u32) -> Flow {
         let told = self.state().stop_request.as_ref();
         if told.is_some_and(|request| request.how != StopHow::AfterIteration) {
             // A claim waits for the resume.
@@ -125,7 +144,9 @@ impl Turn<'_> {
         let names = gates.iter().map(|gate| gate.name.clone()).collect();
         self.emit(Event::GatesStarted(GatesStarted { iteration, round, gates: names }));
         let Phase::Checking(Checking { epoch, .. }) = self.state().phase else { return Flow::Settled };
-        self.effect(Effect::RunGates(RunGates { iteration, round, gates }));
+        let trust = &self.state().trust;
+        let (counted, fewer_expected) = (trust.counted.clone(), trust.fewer_expected);
+        self.effect(Effect::RunGates(RunGates { iteration, round, gates, counted, fewer_expected }));
         self.start_alarms(Scope::Iteration, epoch);
         Flow::Settled
     }
@@ -154,23 +175,34 @@ impl Turn<'_> {
     }
 
     fn accept(&mut self, last: &IterationFinished, ran: Option<&GatesFinished>) -> Flow {
-        let passed = self.state().proof.results.iter().filter(|result| result.passed).count();
+        let passed: Vec<String> = self
+            .state()
+            .proof
+            .results
+            .iter()
+            .filter(|result| result.passed)
+            .map(|it| it.name.clone())
+            .collect();
+        let is_required = |name: &String| self.gates_of(last).any(|gate| gate.required && gate.name == *name);
+        let proved_by: Vec<String> = passed.iter().filter(|name| is_required(name)).cloned().collect();
         self.emit(Event::CompletionAccepted(CompletionAccepted {
             iteration: last.iteration,
-            gates: u32::try_from(passed).unwrap_or(u32::MAX),
+            gates: u32::try_from(passed.len()).unwrap_or(u32::MAX),
             tree: ran.and_then(|ran| ran.tree.clone()),
+            proved_by,
         }));
         self.complete()
     }
 
     fn complete(&mut self) -> Flow {
-        let gates = self.state().proof.results.iter().filter(|result| result.passed).count();
-        let message = match gates {
-            0 => "the agent says the task is complete".to_owned(),
-            1 => "the task is complete, and its gate passed".to_owned(),
-            n => format!("the task is complete, and {n} gates passed"),
+        let proof = &self.state().proof;
+        let is_proved = !proof.proved_by.is_empty();
+        let message = proof_words(&proof.proved_by, proof.tree.as_deref(), proof.inferred);
+        let reason = match is_proved || !self.state().plan.stop.require_proof {
+            true => stop::COMPLETE,
+            false => stop::UNPROVED,
         };
-        self.stop(stop::COMPLETE.because(message));
+        self.stop(reason.because(message));
         Flow::Settled
     }
 
@@ -213,11 +245,28 @@ fn unsettled(kind: Kind, ledger: &Ledger) -> Option<Missing> {
     Some(Missing { name: name.to_owned(), why })
 }
 
+/// `proved by tests, lint (tree 3f2c1a)`
+fn proof_words(gates: &[String], tree: Option<&str>, inferred: Option<Inference>) -> String {
+    if gates.is_empty() {
+        let says = match inferred {
+            Some(Inference::RequiredEvents) => "everything that is required was published",
+            _ => "the agent says so",
+        };
+        return format!("unproved: {says}, and there was no gate");
+    }
+    let tree = tree.map(|hash| format!(" (tree {})", hash.get(..6).unwrap_or(hash))).unwrap_or_default();
+    format!("proved by {}{tree}", gates.join(", "))
+}
+
 fn moving(paths: &[String]) -> Missing {
     let named: Vec<&str> = paths.iter().take(NAMED_PATHS).map(String::as_str).collect();
     let more = paths.len().saturating_sub(NAMED_PATHS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let why = format!("files changed each time the gates ran: {}{more}", named.join(", "));
+    let why = format!(
+        "files changed each time the gates ran: {}{more}; if they are no part of the work, name them in .gitignore or in \
+         `proof_ignore`",
+        named.join(", ")
+    );
     Missing { name: "tree".to_owned(), why }
 }
 

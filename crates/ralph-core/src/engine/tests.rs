@@ -6,6 +6,7 @@ mod patience;
 mod proof;
 mod resume;
 mod stuck;
+mod told;
 
 use super::*;
 use crate::event::{
@@ -15,7 +16,7 @@ use crate::event::{
 use crate::ids::{IterationNumber, RunId, Seq};
 use crate::plan::{AgentPlan, EventLoop, Pace, Plan, Task};
 use crate::record::Record;
-use crate::replay;
+use crate::replay::Folder;
 use crate::stop::{Interrupt, StopKey};
 use crate::usage::Usage;
 
@@ -107,7 +108,7 @@ impl Run {
     /// ralph dies; only the first `kept` records are left. Nothing goes on yet.
     fn crash(&mut self, kept: usize) {
         self.journal.truncate(kept);
-        self.engine = Engine::from_state(replay::fold(&self.journal).unwrap());
+        self.engine = self.journal.iter().collect::<Folder>().into_engine().unwrap();
     }
 
     fn resume(&mut self) -> Vec<&'static str> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::StuckEvidence;
+use super::{ProtectedChange, StuckEvidence, TestReview};
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
 use crate::marker::{AgentState, Found, Published, Said};
@@ -92,6 +92,12 @@ pub struct AgentExited {
     pub unpublished: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesChanged>,
+    /// The protected files that are not what they were at the start. `None`: nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<Vec<ProtectedChange>>,
+    /// What all changes of the run together did to its tests. `None`: nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tampering: Option<TestReview>,
     /// The hash of the tree, where somebody asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
@@ -136,6 +142,8 @@ impl AgentExited {
             published: Vec::new(),
             unpublished: 0,
             files: None,
+            protected: None,
+            tampering: None,
             tree: None,
             tail: String::new(),
             output_bytes: 0,

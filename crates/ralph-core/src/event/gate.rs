@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::KillCause;
+use super::{KillCause, TestCount};
 use crate::ids::IterationNumber;
+use crate::tampering::Finding;
 use crate::time::millis;
 
 /// Gates are to be run on the tree as it is now.
@@ -43,6 +44,12 @@ pub struct GateFinished {
     /// The end of what it printed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
+    /// The tests that it ran, where its output tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCount>,
+    /// It ran fewer tests than before, and nothing explains that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tampering: Option<Finding>,
 }
 
 /// All gates of a round are over.
@@ -56,9 +63,12 @@ pub struct GatesFinished {
     /// The state of the tree that all of them saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeSeen>,
-    /// Paths that changed while they ran; then they did not see one and the same tree.
+    /// Paths that changed while they ran and that belong to the proof; then they did not see one and the same tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
+    /// Paths that changed while they ran and are no part of the proof: reports, caches. The hash of the tree is without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Why the tree could not be looked at; then nobody knows what they saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,
@@ -86,9 +96,19 @@ pub struct CompletionAccepted {
     pub iteration: IterationNumber,
     /// How many gates passed.
     pub gates: u32,
+    /// The required gates that passed. None: the agent's word is all there is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proved_by: Vec<String>,
     /// The tree that they saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeSeen>,
+}
+
+/// Files that change while gates run, and that no proof can hold therefore. Each is named once in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ProofNarrowed {
+    pub iteration: IterationNumber,
+    pub paths: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -97,6 +117,21 @@ pub struct CompletionRejected {
     /// In one sentence.
     pub why: String,
     pub missing: Vec<Missing>,
+}
+
+impl GatesFinished {
+    /// The end of a round that saw nothing yet.
+    pub fn new(iteration: IterationNumber, round: u32) -> Self {
+        Self {
+            iteration,
+            round,
+            duration: Duration::ZERO,
+            tree: None,
+            moved: Vec::new(),
+            left_out: Vec::new(),
+            unseen: None,
+        }
+    }
 }
 
 /// One thing that a claim lacked.

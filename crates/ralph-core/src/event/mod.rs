@@ -4,17 +4,21 @@
 //! from one. [`Event::input`] tells which; replaying the inputs through a fresh engine must give the decisions again.
 
 mod agent;
+mod claim;
 mod command;
 mod gate;
 mod iteration;
+mod reading;
 mod run;
 mod stuck;
 mod tool;
 mod topic;
+mod trust;
 mod vocabulary;
 mod wait;
 
 pub use agent::*;
+pub use claim::*;
 pub use command::*;
 pub use gate::*;
 pub use iteration::*;
@@ -22,6 +26,7 @@ pub use run::*;
 pub use stuck::*;
 pub use tool::*;
 pub use topic::*;
+pub use trust::*;
 pub use vocabulary::{About, Event, Report};
 pub use wait::*;
 

@@ -76,6 +76,15 @@ pub struct RunStopped {
     #[serde(rename = "duration_ms", with = "millis")]
     #[schemars(with = "u64")]
     pub duration: Duration,
+    /// The task is complete, and gates proved it on the tree that is there now.
+    #[serde(default)]
+    pub proved: bool,
+    /// The gates that did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proved_by: Vec<String>,
+    /// The tree that they saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 /// The journal can no longer be written.

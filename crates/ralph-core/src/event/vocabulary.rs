@@ -28,9 +28,19 @@ macro_rules! vocabulary {
         reports { $( $seen:literal => $report:ident($sight:ty): $work:ident, $report_sync:ident, $report_screen:ident; )* }
         decisions { $( $decided:literal => $decision:ident $verdict:tt: $decision_sync:ident, $decision_screen:ident; )* }
     ) => {
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         pub enum Event {
+            $( #[serde(rename = $first)] $opening($start), )*
+            $( #[serde(rename = $asked)] $command $ask, )*
+            $( #[serde(rename = $seen)] $report($sight), )*
+            $( #[serde(rename = $decided)] $decision $verdict, )*
+        }
+
+        /// The same, as it is read when its name is known.
+        #[derive(Deserialize)]
+        #[serde(remote = "Event")]
+        pub(super) enum EventForm {
             $( #[serde(rename = $first)] $opening($start), )*
             $( #[serde(rename = $asked)] $command $ask, )*
             $( #[serde(rename = $seen)] $report($sight), )*
@@ -154,6 +164,9 @@ vocabulary! {
         "gates.finished" => GatesFinished(GatesFinished): round, buffered, hidden;
         "wake.triggered" => WakeTriggered(WakeTriggered): run, buffered, line;
         "timer.fired" => TimerFired(TimerId): run, buffered, hidden;
+        "programs.pinned" => ProgramsPinned(ProgramsPinned): run, buffered, hidden;
+        "files.protected" => FilesProtected(FilesProtected): run, synced, line;
+        "bin.cleaned" => BinCleaned(BinCleaned): run, buffered, line;
         "journal.cut" => JournalCut(JournalCut): run, buffered, hidden;
         "journal.failed" => JournalFailed(JournalFailed): run, buffered, line;
     }
@@ -167,12 +180,15 @@ vocabulary! {
         "limit.hit" => LimitHit(LimitHit): buffered, line;
         "agent.switched" => AgentSwitched(AgentSwitched): buffered, line;
         "completion.claimed" => CompletionClaimed { iteration: IterationNumber }: buffered, hidden;
+        "completion.deferred" => CompletionDeferred(CompletionDeferred): buffered, line;
+        "completion.inferred" => CompletionInferred(CompletionInferred): buffered, line;
         "topic.rejected" => TopicRejected(TopicRejected): buffered, line;
         "topic.published" => TopicPublished(TopicPublished): buffered, hidden;
         "hat.activated" => HatActivated(HatActivated): buffered, hidden;
         "hat.exhausted" => HatExhausted(HatExhausted): buffered, line;
         "gates.started" => GatesStarted(GatesStarted): synced, line;
         "gates.killed" => GatesKilled(GatesKilled): buffered, hidden;
+        "proof.narrowed" => ProofNarrowed(ProofNarrowed): buffered, line;
         "completion.accepted" => CompletionAccepted(CompletionAccepted): buffered, hidden;
         "completion.rejected" => CompletionRejected(CompletionRejected): buffered, line;
         "loop.suspected" => LoopSuspected(LoopSuspected): buffered, line;

@@ -12,6 +12,8 @@ mod max_tokens;
 mod max_wall_time;
 pub(crate) mod output_similarity;
 mod rejected_completions;
+#[cfg(test)]
+mod sample;
 mod stop_on_error;
 
 use crate::effect::When;
@@ -33,6 +35,8 @@ pub const GUARDS: &[GuardDef] = &[
     loop_detected::DEF,
     output_similarity::DEF,
     consecutive_failures::DEF,
+    #[cfg(test)]
+    sample::DEF,
 ];
 
 /// The stop that is no failure and no limit in the ordinary sense: the agent had nothing to do for long enough.
@@ -45,7 +49,7 @@ pub struct GuardDef {
     pub setting: &'static str,
     /// Nothing for a guard that only tells how close the run is: the engine stops it when it decides about a circle.
     pub asked: &'static [Asked],
-    pub build: fn(&Plan) -> Option<Box<dyn Guard>>,
+    pub(crate) build: fn(&Plan) -> Option<Box<dyn Guard>>,
 }
 
 /// The moments at which guards are asked.
@@ -59,7 +63,7 @@ pub enum Asked {
     AfterRejection,
 }
 
-pub trait Guard: Send {
+pub(crate) trait Guard: Send {
     fn reading(&self, state: &RunState, now: Timestamp) -> Reading;
 
     fn is_spent(&self, state: &RunState, now: Timestamp) -> bool {
@@ -125,7 +129,7 @@ impl Reading {
 }
 
 /// The guards that a plan switches on.
-pub struct Guards(Vec<(&'static GuardDef, Box<dyn Guard>)>);
+pub(crate) struct Guards(Vec<(&'static GuardDef, Box<dyn Guard>)>);
 
 impl Guards {
     pub fn of(plan: &Plan) -> Self {

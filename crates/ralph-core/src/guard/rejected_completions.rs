@@ -18,9 +18,10 @@ pub(super) const DEF: GuardDef = GuardDef {
     asked: &[Asked::AfterRejection],
     build: |plan| {
         let tools_told = std::iter::once(&plan.agent).chain(&plan.fallback).any(AgentPlan::shows_work);
-        let guard = || Box::new(RejectedCompletions { max: plan.proof.max_rejected }) as Box<dyn Guard>;
+        let guard =
+            || Box::new(RejectedCompletions { max: plan.stop.max_rejected_completions }) as Box<dyn Guard>;
         let by_hat = plan.hats.as_deref().is_some_and(HatsPlan::can_refuse);
-        (by_hat || plan.proof.can_refuse(tools_told)).then(guard)
+        (by_hat || plan.can_refuse(tools_told)).then(guard)
     },
 };
 

@@ -22,6 +22,8 @@ pub enum FindingKind {
     UnreachableHat,
     UnboundedCycle,
     CompletionUnreachable,
+    /// A hat may end the run before another has looked at what it did.
+    CompletionPast,
     DuplicateSubscribers,
 }
 
@@ -58,6 +60,7 @@ pub fn analyse(plan: &HatsPlan) -> Vec<Finding> {
     analysis.duplicates();
     analysis.cycles();
     analysis.completion();
+    analysis.past_others();
     analysis.found
 }
 
@@ -156,7 +159,7 @@ impl Analysis<'_> {
             };
             let message =
                 format!("no hat handles `{topic}`: with nothing else pending, it ends the run as blocked");
-            let help = "add it to the triggers of a hat; or to `event_loop.required_events`, if it only has to have been said";
+            let help = "add it to the triggers of a hat; or, if it says that the task is done, to `event_loop.required_events`";
             self.add(FindingKind::UnhandledTopic, place, message, help);
         }
     }
@@ -218,9 +221,11 @@ impl Analysis<'_> {
 
     fn completion(&mut self) {
         let able = self.plan.hats.iter().zip(&self.reached).any(|(hat, reached)| hat.completes && *reached);
-        if !able && self.reached.contains(&true) {
+        // What is required makes the claim by itself.
+        if !able && self.plan.required_events.is_empty() && self.reached.contains(&true) {
             let message = "no hat that can be reached may complete the run".to_owned();
-            let help = "remove `completes: false` from the hat that knows when the task is done";
+            let help = "remove `completes: false` from the hat that knows when the task is done, or name in \
+                        `event_loop.required_events` what it then publishes";
             self.add(FindingKind::CompletionUnreachable, FindingPlace::Hats, message, help);
         }
         for (i, wanted) in self.plan.required_events.iter().enumerate() {
@@ -237,6 +242,37 @@ impl Analysis<'_> {
                 let help = "add it to the `publishes` of a hat, or remove it here";
                 self.add(FindingKind::CompletionUnreachable, FindingPlace::RequiredEvent(i), message, help);
             }
+        }
+    }
+
+    /// A claim waits for whoever was published to, but a hat may say nothing but that. Hats later on the way that can answer
+    /// have then seen nothing. Required topics that the hat cannot publish itself keep it from that. Where it alone may
+    /// complete the run, somebody has decided that it should.
+    fn past_others(&mut self) {
+        let distances = self.graph.distances();
+        for (n, hat) in self.plan.hats.iter().enumerate() {
+            let own = |wanted: &Pattern| hat.publishes.iter().any(|topic| topic.overlaps(wanted));
+            let others = self.plan.hats.iter().zip(&self.reached).enumerate();
+            let alone =
+                others.filter(|(at, _)| *at != n).all(|(_, (other, reached))| !(other.completes && *reached));
+            if alone
+                || !hat.completes
+                || !self.reached[n]
+                || self.plan.required_events.iter().any(|one| !own(one))
+            {
+                continue;
+            }
+            let later = |at: usize| distances[at] > distances[n] && !self.plan.hats[at].publishes.is_empty();
+            let meant = self.graph.edges_from(Source::Hat(n)).filter(|edge| edge.kind != Kind::Exhausted);
+            let next = meant.flat_map(|edge| edge.to.iter().map(|target| target.hat)).find(|at| later(*at));
+            let Some(reviewer) = next.map(|at| self.id(at)) else { continue };
+            let message = format!("`{}` may complete the run before `{reviewer}` has seen its work", hat.id);
+            let help = format!(
+                "set `completes: false` on `{}`, or name in `event_loop.required_events` what `{reviewer}` publishes when the \
+                 work is good",
+                hat.id
+            );
+            self.add(FindingKind::CompletionPast, FindingPlace::Hat(hat.id.clone()), message, help);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! each event either staged and gone with its iteration, or due, or published: never two of them.
 
 mod contents;
+mod ends;
 mod exhausted;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use super::payload::Payload;
 use super::plan::{COORDINATOR, HatsPlan};
-use super::topic::Topic;
+use super::topic::{Pattern, Topic};
 use crate::event::{
     Event, HatExhausted, IterationFinished, IterationStarted, LoopAnswer, LoopDetected, TopicPublished,
     TopicRejected,
@@ -21,6 +22,7 @@ use crate::ids::{HatKey, IterationNumber};
 pub(super) use contents::Unheard;
 pub use contents::{Hat, Silent, Staged, TopicMessage};
 use contents::{Streak, Wearing};
+pub(super) use ends::Ending;
 use exhausted::exhausted_payload;
 
 /// What an event in an agent's text says that was too long.
@@ -29,6 +31,8 @@ const CUT: &str = "\n(cut here; `ralph emit TOPIC -` takes more)";
 const MAX_REJECTED: usize = 20;
 /// Events that the coordinator is shown.
 const RECENT: usize = 12;
+/// How often a hat that published nothing is asked in all.
+pub(super) const MAX_ASKED: u32 = 2;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bus {
@@ -42,6 +46,16 @@ pub struct Bus {
     promise: Option<Topic>,
     /// The iteration that is running has said so.
     promised: bool,
+    /// Topics that are for ralph itself: once all of them were published the task may be complete.
+    required: Vec<Pattern>,
+    /// The hat of the last iteration that ended well.
+    last: Option<HatKey>,
+    /// Who has said that the task is complete while others had something to do, and nobody has published anything since.
+    waiting_claim: Option<HatKey>,
+    /// The last claim was refused, and nobody has published anything since.
+    pub(super) refused: bool,
+    /// How the run ends when nobody has anything left to do, by the topic that a hat had nothing to add to.
+    pub(super) ending: Option<Ending>,
     pub(super) due: VecDeque<Staged>,
     wearing: Option<Wearing>,
     pub(super) silent: Option<Silent>,
@@ -65,7 +79,10 @@ impl Bus {
         let hats: Vec<Hat> = plan
             .hats
             .iter()
-            .map(|hat| Hat { id: hat.id.clone(), mute: hat.publishes.is_empty(), ..Hat::default() })
+            .map(|hat| {
+                let (id, mute, completes) = (hat.id.clone(), hat.publishes.is_empty(), hat.completes);
+                Hat { id, mute, completes, ..Hat::default() }
+            })
             .collect();
         let index = hats.iter().enumerate().map(|(n, hat)| (hat.id.clone(), n)).collect();
         let start = Staged {
@@ -76,7 +93,8 @@ impl Bus {
             iteration: None,
         };
         let promise = plan.completion_promise.clone();
-        Self { hats, index, promise, due: VecDeque::from([start]), ..Self::default() }
+        let required = plan.required_events.clone();
+        Self { hats, index, promise, required, due: VecDeque::from([start]), ..Self::default() }
     }
 
     pub fn hat(&self, id: &str) -> Option<&Hat> {
@@ -126,7 +144,7 @@ impl Bus {
     }
 
     /// Whether a topic was published since the workspace last changed.
-    pub fn heard_since_change(&self, wanted: &super::Pattern) -> bool {
+    pub fn heard_since_change(&self, wanted: &Pattern) -> bool {
         self.since_change.iter().any(|topic| wanted.matches(topic))
     }
 
@@ -157,6 +175,9 @@ impl Bus {
             Event::TopicPublished(e) => self.published(e),
             Event::HatExhausted(e) => self.exhausted(e),
             Event::HatReset(e) => self.reset(&e.hat),
+            Event::CompletionDeferred(_) => self.deferred(),
+            Event::CompletionInferred(_) => self.waiting_claim = None,
+            Event::CompletionRejected(_) => self.refused_claim(),
             Event::LoopDetected(e) if e.action == LoopAnswer::HandOff => self.hand_off(e),
             _ => {}
         }
@@ -220,18 +241,34 @@ impl Bus {
         let Some(wearing) = self.wearing.take().filter(|_| ok) else { return self.interrupted() };
         self.rejected.drain(..wearing.told.min(self.rejected.len()));
         self.promised = false;
+        self.last = Some(wearing.hat.clone());
         let messages = self.take(&wearing);
         if !self.staged.is_empty() {
+            self.spoken();
             self.silent = None;
             self.coordinator_turns = 0;
             self.due.extend(self.staged.drain(..));
         } else if wearing.hat == COORDINATOR {
             self.coordinator_turns = self.coordinator_turns.saturating_add(1);
-        } else if claimed || !self.is_mute(&wearing.hat) || self.was_silent(&wearing.hat) {
-            let before = self.silent.take().filter(|silent| silent.hat == wearing.hat);
-            let times = before.as_ref().map_or(0, |silent| silent.times).saturating_add(1);
-            let messages = before.into_iter().flat_map(|silent| silent.messages).chain(messages).collect();
-            self.silent = Some(Silent { hat: wearing.hat, messages, times, claimed });
+        } else {
+            self.said_nothing(wearing.hat, messages, claimed);
+        }
+    }
+
+    /// A hat is asked once more, unless there is nothing it may publish. What a topic says of the end then stands.
+    fn said_nothing(&mut self, hat: HatKey, messages: Vec<Arc<TopicMessage>>, claimed: bool) {
+        let asked_again = self.was_silent(&hat);
+        let before = self.silent.take_if(|silent| silent.hat == hat);
+        let times = before.as_ref().map_or(0, |silent| silent.times).saturating_add(1);
+        let messages: Vec<_> =
+            before.into_iter().flat_map(|silent| silent.messages).chain(messages).collect();
+        let ending = self.ending_of(&messages, &hat).filter(|_| !claimed);
+        let (mute, enough) = (self.is_mute(&hat), ending.is_some() && times >= MAX_ASKED);
+        if claimed || asked_again && !enough || !mute && !enough {
+            self.silent = Some(Silent { hat, messages, times, claimed });
+        } else if ending.is_some() {
+            // Who needs a person has completed nothing.
+            (self.ending, self.waiting_claim) = (ending, None);
         }
     }
 
@@ -254,7 +291,10 @@ impl Bus {
     fn published(&mut self, event: &TopicPublished) {
         match event.by_default {
             // It takes the place of what the hat did not say.
-            true => self.silent = None,
+            true => {
+                self.spoken();
+                self.silent = None;
+            }
             false => drop(self.due.pop_front()),
         }
         self.published = event.id;
@@ -277,8 +317,12 @@ impl Bus {
             }
         }
         if event.to.is_empty() {
-            self.unheard.push(Unheard { topic: event.topic.clone(), dropped: event.dropped.clone() });
             self.stuck = self.stuck.take().or_else(|| self.exhausted_by(event));
+            // What is required is for ralph itself, so it has been heard.
+            let required = self.required.iter().any(|one| one.matches(&event.topic));
+            if !required || !event.dropped.is_empty() {
+                self.unheard.push(Unheard { topic: event.topic.clone(), dropped: event.dropped.clone() });
+            }
         }
         self.count_blocked(&message);
         self.recent.push_back(message);
@@ -344,6 +388,7 @@ impl Bus {
         hat.pending.extend(hat.missed.drain(..).chain(hat.unanswered.drain(..)));
         hat.pending.make_contiguous().sort_by_key(|message| message.id);
         self.stuck.take_if(|stuck| stuck == id);
+        self.ending.take_if(|ending| matches!(ending, Ending::Exhausted { hat, .. } if hat == id));
         self.unheard.retain(|unheard| !unheard.dropped.iter().any(|hat| hat == id));
     }
 
@@ -351,6 +396,7 @@ impl Bus {
     pub(crate) fn resumed_after_stop(&mut self) {
         self.coordinator_turns = 0;
         self.unheard.retain(|unheard| !unheard.dropped.is_empty());
+        self.forget_blocked_end();
         self.hats.iter_mut().for_each(|hat| hat.streak = None);
     }
 }

@@ -1,17 +1,16 @@
 //! What the bus wants next: a function of its state and the plan, and of nothing else.
 
-use super::bus::{Bus, Hat, Silent, Staged, Unheard};
+use super::bus::{Bus, Ending, Hat, MAX_ASKED, Silent, Staged, Unheard};
 use super::payload::Payload;
 use super::plan::{COORDINATOR, HatPlan, HatsPlan};
 use super::routes::Routes;
+use super::topic::Pattern;
 use crate::event::{HatExhausted, Missing, TopicPublished};
 use crate::ids::{HatKey, IterationNumber};
 use crate::stop::{self, StopReason};
 
 /// Turns of the coordinator in a row without a publish.
 const MAX_COORDINATOR_TURNS: u32 = 3;
-/// How often a hat that published nothing is asked in all.
-const MAX_ASKED: u32 = 2;
 /// The same for one that said the task is complete and was not believed: it may well be able to do something about it.
 const MAX_CLAIMS: u32 = 4;
 
@@ -90,12 +89,20 @@ impl Bus {
         }
     }
 
+    /// The end that a topic has told; the coordinator, if a claim was refused; else what nobody hears.
     fn nothing_pending(&self) -> Next {
-        let Some(Unheard { topic, dropped }) = self.unheard.last() else { return coordinate() };
+        if let Some(ending) = &self.ending {
+            return Next::Stop(ended(ending));
+        }
+        let unheard = self.unheard.last().filter(|_| !self.refused);
+        let Some(Unheard { topic, dropped }) = unheard else { return coordinate() };
         Next::Stop(match dropped.first() {
             Some(hat) => exhausted(hat, &format!("`{topic}` was for it, and nothing else is pending")),
             None => {
-                let message = format!("no hat handles `{topic}`, and nothing else is pending");
+                let message = format!(
+                    "no hat handles `{topic}`, and nothing else is pending; if it says that the task is done, name it in \
+                     `event_loop.required_events`"
+                );
                 stop::NO_SUBSCRIBER.because(message)
             }
         })
@@ -142,17 +149,19 @@ impl Bus {
             let why = format!("the hat `{hat}` may not complete the run; publish a topic instead");
             return Some(Missing { name: "completes".to_owned(), why });
         }
-        let missing: Vec<String> = plan
-            .required_events
-            .iter()
-            .filter(|wanted| !self.heard_since_change(wanted))
-            .map(|wanted| format!("`{wanted}`"))
-            .collect();
+        let missing = self.still_required(plan);
         (!missing.is_empty()).then(|| {
+            let missing: Vec<String> = missing.iter().map(|one| format!("`{one}`")).collect();
             let why =
                 format!("not published since the last iteration that changed files: {}", missing.join(", "));
             Missing { name: "required_events".to_owned(), why }
         })
+    }
+
+    /// What has to be published before the run can be complete.
+    pub fn still_required(&self, plan: &HatsPlan) -> Vec<Pattern> {
+        let required = plan.required_events.iter();
+        required.filter(|wanted| !self.heard_since_change(wanted)).cloned().collect()
     }
 }
 
@@ -175,6 +184,20 @@ fn exhausted(hat: &str, why: &str) -> StopReason {
     let message =
         format!("the hat `{hat}` has used up its activations, and {why}; `--reset-hat {hat}` gives it more");
     stop::HAT_EXHAUSTED.because(message)
+}
+
+/// As the topic says that a hat dealt with and had nothing to add to.
+fn ended(ending: &Ending) -> StopReason {
+    match ending {
+        Ending::Exhausted { hat, by } => {
+            exhausted(hat, &format!("`{by}` has dealt with that and published nothing"))
+        }
+        Ending::Blocked { topic, subject, by } => {
+            let about = if subject.is_empty() { String::new() } else { format!(": {subject}") };
+            stop::BLOCKED
+                .because(format!("`{topic}`{about}; `{by}` has dealt with that and published nothing"))
+        }
+    }
 }
 
 impl Staged {

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod claims;
+mod ends;
 mod property;
 mod scenes;
 
@@ -19,7 +20,7 @@ use crate::input::{Command, Input, Report};
 use crate::marker::Published;
 use crate::plan::{AgentPlan, EventLoop, Plan, Task};
 use crate::record::Record;
-use crate::replay;
+use crate::replay::{Folder, Verifier};
 use crate::state::{Phase, RunState};
 use crate::time::Timestamp;
 
@@ -149,9 +150,8 @@ impl Run {
     }
 
     fn resume(&mut self) {
-        let state = replay::fold(&self.journal).unwrap();
-        let limits = state.plan.event_loop.clone();
-        self.engine = Engine::from_state(state);
+        self.engine = self.journal.iter().collect::<Folder>().into_engine().unwrap();
+        let limits = self.engine.state().plan.event_loop.clone();
         self.send(Command::ResumeRun(Box::new(RunResumed::new("0", 2, limits))));
     }
 
@@ -205,7 +205,7 @@ impl Run {
 
     /// The recorded decisions follow from the recorded inputs.
     fn verify(&self) {
-        let mut verifier = replay::Verifier::default();
+        let mut verifier = Verifier::default();
         for record in &self.journal {
             verifier.push(record).unwrap();
         }

@@ -1,8 +1,9 @@
 //! `ralph-feedback.md`: what the next iteration has to know first.
 
-use super::LEAST_BUDGET;
 use super::quote::{block_end, block_start, inline};
+use super::{LEAST_BUDGET, ToolFailure};
 use crate::event::LoopDetected;
+use crate::ids::IterationNumber;
 
 /// A gate that did not pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct FailedGate {
     pub required: bool,
     /// The end of what it printed.
     pub tail: String,
+    /// The iteration after which it ran, where it has not run since the last one.
+    pub ran_after: Option<IterationNumber>,
 }
 
 /// What the last iteration left to be dealt with.
@@ -26,6 +29,8 @@ pub struct Feedback {
     /// Why the claim that the task is complete was rejected.
     pub rejected_claim: Option<String>,
     pub failed_gates: Vec<FailedGate>,
+    /// What the tools of the last iteration left failing.
+    pub failed_tools: Vec<ToolFailure>,
     /// How the last iteration failed or that it timed out.
     pub failure: Option<String>,
     /// The run goes in circles.
@@ -65,7 +70,8 @@ impl Feedback {
         for (at, gate) in self.failed_gates.iter().enumerate() {
             // Room for what follows.
             let others = self.failed_gates.len() - at;
-            let after = if self.warnings.is_empty() && self.failure.is_none() { 0 } else { page.room() / 4 };
+            let last = self.warnings.is_empty() && self.failure.is_none() && self.failed_tools.is_empty();
+            let after = if last { 0 } else { page.room() / 4 };
             page.push(&gate.section((page.room() - after) / others));
         }
         if let Some(failure) = &self.failure {
@@ -73,6 +79,14 @@ impl Feedback {
                 "### The last iteration failed\n\n{}\n",
                 block_start(failure, page.room() / 2)
             ));
+        }
+        if !self.failed_tools.is_empty() {
+            page.push("### What failed in the last iteration\n\n");
+            for (at, failed) in self.failed_tools.iter().enumerate() {
+                let others = self.failed_tools.len() - at;
+                let after = if self.warnings.is_empty() { 0 } else { page.room() / 4 };
+                page.push(&tool_section(failed, (page.room() - after) / others));
+            }
         }
         if !self.warnings.is_empty() {
             page.push("### Warnings\n\n");
@@ -105,6 +119,14 @@ fn circles(stuck: &LoopDetected) -> String {
     text
 }
 
+/// The command, how it failed, and a few lines of what it said.
+fn tool_section(failed: &ToolFailure, room: usize) -> String {
+    let what = inline(&failed.what, 200).replace('`', "'");
+    let head = format!("- `{what}` {}\n\n", failed.how());
+    let message = block_end(&failed.message, room.saturating_sub(head.len() + 1));
+    if message.is_empty() { head } else { format!("{head}{message}\n") }
+}
+
 impl FailedGate {
     fn section(&self, room: usize) -> String {
         let how = match (self.timed_out, self.exit_code) {
@@ -115,7 +137,11 @@ impl FailedGate {
         let name = inline(&self.name, 80).replace('`', "'");
         let command = inline(&self.command, 200).replace('`', "'");
         let kind = if self.required { "Gate" } else { "Gate that is not required" };
-        let head = format!("### {kind} `{name}` {how}\n\nCommand: `{command}`\n\n");
+        let since = match self.ran_after {
+            Some(iteration) => format!("It ran after iteration {iteration}, and not since.\n\n"),
+            None => String::new(),
+        };
+        let head = format!("### {kind} `{name}` {how}\n\nCommand: `{command}`\n\n{since}");
         let tail = block_end(&self.tail, room.saturating_sub(head.len() + 1));
         if tail.is_empty() { head } else { format!("{head}{tail}\n") }
     }

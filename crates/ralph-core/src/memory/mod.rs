@@ -7,15 +7,19 @@
 mod feedback;
 mod iteration_file;
 mod quote;
+mod stop_note;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 pub use feedback::{FailedGate, Feedback};
 pub use iteration_file::IterationFile;
+pub use stop_note::StopNote;
+pub use tools::{ToolFailure, ToolLog, ToolNote};
 
 use crate::event::{FilesChanged, LoopDetected, Outcome};
 use crate::ids::IterationNumber;
@@ -37,8 +41,6 @@ const MOST_FULL: usize = 20;
 /// Iterations before those, in a line each.
 const LINES: usize = 60;
 const MOST_FILES: usize = 20;
-const MOST_CHECKS: usize = 10;
-const MOST_ERRORS: usize = 5;
 /// Characters of a message, a path or a command.
 const MOST_TEXT: usize = 300;
 
@@ -56,17 +58,16 @@ pub enum Claim {
     None,
     /// Not judged yet.
     Claimed,
+    /// It waits for these hats.
+    Waits {
+        hats: Vec<String>,
+    },
+    /// Nobody made it: everything that is required was published, and nobody had anything left to do.
+    Inferred,
     Rejected {
         why: String,
     },
     Accepted,
-}
-
-/// A check that the agent ran, and what its last run came to, in a word: `passed`, `failed`, `unknown`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckNote {
-    pub command: String,
-    pub result: &'static str,
 }
 
 /// What is worth knowing of one iteration.
@@ -78,15 +79,16 @@ pub struct IterationNote {
     /// What went wrong, in words.
     pub error: Option<String>,
     pub claim: Claim,
+    /// The reason for which the run might have stopped then, or did.
+    pub stop: Option<StopNote>,
     /// How the run was found to go in circles after it.
     pub stuck: Option<String>,
     /// `None`: nobody looked.
     pub files: Option<FilesChanged>,
     pub tool_calls: u32,
     pub failed_calls: u32,
-    pub checks: Vec<CheckNote>,
-    /// What tools and gates complained about.
-    pub errors: Vec<String>,
+    /// The commands that matter, and the calls that were left failing.
+    pub tools: ToolLog,
     /// The end of what the agent said.
     pub tail: String,
 }
@@ -99,14 +101,18 @@ impl IterationNote {
             duration: Duration::ZERO,
             error: None,
             claim: Claim::None,
+            stop: None,
             stuck: None,
             files: None,
             tool_calls: 0,
             failed_calls: 0,
-            checks: Vec::new(),
-            errors: Vec::new(),
+            tools: ToolLog::default(),
             tail: String::new(),
         }
+    }
+
+    fn says_something(&self) -> bool {
+        !self.tail.trim().is_empty()
     }
 
     /// Whatever it was made of, this is all that is kept.
@@ -120,11 +126,7 @@ impl IterationNote {
             files.paths.truncate(MOST_FILES);
             files.paths.iter_mut().for_each(|path| *path = cut_start(path, MOST_TEXT).into_owned());
         }
-        self.checks.truncate(MOST_CHECKS);
-        self.checks.iter_mut().for_each(|it| it.command = cut_start(&it.command, MOST_TEXT).into_owned());
-        // The last complaints are the ones that still hold.
-        self.errors.drain(..self.errors.len().saturating_sub(MOST_ERRORS));
-        self.errors.iter_mut().for_each(|error| *error = cut_start(error, MOST_TEXT).into_owned());
+        self.stop = self.stop.map(StopNote::bounded);
         self
     }
 }
@@ -184,8 +186,10 @@ fn numbers(detected: &LoopDetected) -> String {
 /// What a run remembers of its iterations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
-    /// Characters of the end of an output.
+    /// Characters of the end of an output, in the summary.
     tail: usize,
+    /// And as many as are kept: more where the last outputs are asked for.
+    kept: usize,
     full: usize,
     /// Newest last.
     recent: VecDeque<IterationNote>,
@@ -195,15 +199,16 @@ pub struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        Self::new(OUTPUT_TAIL, 0)
+        Self::new(OUTPUT_TAIL, 0, 0)
     }
 }
 
 impl Memory {
-    /// `tail`: characters of the end of an output. `outputs`: how many last outputs the prompt may ask for.
-    pub fn new(tail: usize, outputs: usize) -> Self {
+    /// `tail`: characters of the end of an output. `outputs`: how many last outputs the prompt may ask for, in `room` bytes.
+    pub fn new(tail: usize, outputs: usize, room: usize) -> Self {
         Self {
             tail,
+            kept: if outputs > 0 { tail.max(room) } else { tail },
             full: outputs.clamp(FULL, MOST_FULL),
             recent: VecDeque::new(),
             older: VecDeque::new(),
@@ -217,7 +222,7 @@ impl Memory {
 
     /// An iteration has finished.
     pub fn add(&mut self, note: IterationNote) {
-        self.recent.push_back(note.bounded(self.tail));
+        self.recent.push_back(note.bounded(self.kept));
         while self.recent.len() > self.full {
             self.older.extend(self.recent.pop_front().as_ref().map(OldNote::of));
         }
@@ -230,10 +235,10 @@ impl Memory {
 
     /// What became of the claim of an iteration that has finished.
     pub fn settle(&mut self, number: IterationNumber, claim: Claim) {
-        let tail = self.tail;
+        let kept = self.kept;
         if let Some(note) = self.recent.iter_mut().find(|note| note.number == number) {
             note.claim = claim;
-            *note = note.clone().bounded(tail);
+            *note = note.clone().bounded(kept);
         }
     }
 
@@ -250,14 +255,27 @@ impl Memory {
         self.recent.back()
     }
 
-    /// The ends of the last outputs, oldest first, each quoted under a line that says whose it is; empty if there are none.
+    /// The run has stopped after the last iteration.
+    pub fn stopped(&mut self, key: &str, message: &str) {
+        if let Some(note) = self.recent.back_mut() {
+            note.stop = Some(StopNote::new(key, Some(message)).bounded());
+        }
+    }
+
+    /// The last outputs, oldest first, each quoted under a line that says whose it is; empty if there are none. Where they
+    /// do not fit, each has its share, and of a longer one the end.
     pub fn outputs(&self, count: usize, budget: usize) -> String {
-        summary::outputs(self.recent.iter().rev().take(count), budget)
+        summary::outputs(self.recent.iter().rev().filter(|note| note.says_something()).take(count), budget)
     }
 
     /// The summary of the run, in at most so many bytes (but never fewer than [`LEAST_BUDGET`]). Empty before the first
     /// iteration has finished.
     pub fn summary(&self, objective: &str, budget: usize) -> String {
-        summary::render(self, objective, budget.max(LEAST_BUDGET))
+        summary::render(self, objective, budget.max(LEAST_BUDGET), 0)
+    }
+
+    /// The same beside the last outputs, which are not told twice.
+    pub fn summary_beside_outputs(&self, outputs: usize, budget: usize) -> String {
+        summary::render(self, "", budget.max(LEAST_BUDGET), outputs)
     }
 }

@@ -1,24 +1,32 @@
 //! `ralph-summary.md`: what happened so far, the newest in full, the oldest shortest.
 
-use super::quote::{block_end, block_start, inline};
+use super::quote::{block_end, block_start, cut_end, inline};
 use super::{Claim, IterationNote, Memory, OldNote, Tally};
-use crate::event::Outcome;
+use crate::event::{FilesChanged, Outcome};
 
 /// Bytes for the line about the iterations that not even a line is left of.
 const TALLY_ROOM: usize = 120;
 /// Of the summary, at most this part is the objective.
 const OBJECTIVE_SHARE: usize = 6;
 
-pub(super) fn render(memory: &Memory, objective: &str, budget: usize) -> String {
+/// `told`: of so many of the last iterations the output stands elsewhere. With an objective it is a file of its own.
+pub(super) fn render(memory: &Memory, objective: &str, budget: usize, told: usize) -> String {
     let Some((newest, others)) = split_newest(memory) else { return String::new() };
-    let mut out = "## Ralph Summary\n\n".to_owned();
-    if !objective.trim().is_empty() {
+    let is_file = !objective.trim().is_empty();
+    let mut out = if is_file { FILE_TITLE } else { "## Ralph Summary\n\n" }.to_owned();
+    let mut told = told;
+    let mut tail = |note: &IterationNote| {
+        let elsewhere = told > 0 && note.says_something();
+        told -= usize::from(elsewhere);
+        (!elsewhere).then_some(memory.tail)
+    };
+    if is_file {
         out.push_str("### Objective\n\n");
         out.push_str(&block_start(objective, budget / OBJECTIVE_SHARE));
         out.push('\n');
     }
     let room = budget - out.len() - TALLY_ROOM;
-    out.push_str(&full(newest, room));
+    out.push_str(&full(newest, room, tail(newest)));
     let mut room = (budget - TALLY_ROOM).saturating_sub(out.len());
 
     // The others as long as they fit: in full, then in a line each, then as a number.
@@ -28,7 +36,7 @@ pub(super) fn render(memory: &Memory, objective: &str, budget: usize) -> String 
     let mut in_lines = true;
     for note in others {
         if in_full {
-            let text = full(note, usize::MAX);
+            let text = full(note, usize::MAX, tail(note));
             // What is older should not be crowded out by it.
             in_full = text.len() < room / 2;
             if in_full {
@@ -50,7 +58,8 @@ pub(super) fn render(memory: &Memory, objective: &str, budget: usize) -> String 
     out
 }
 
-const BEFORE: &str = "### Before that\n\n";
+const BEFORE: &str = "### Previous summary\n\n";
+pub(crate) const FILE_TITLE: &str = "# Ralph Loop Summary\n\n";
 
 fn split_newest(memory: &Memory) -> Option<(&IterationNote, impl Iterator<Item = &IterationNote>)> {
     let mut notes = memory.recent.iter().rev();
@@ -105,15 +114,13 @@ impl OldNote {
     }
 }
 
-/// One iteration in full, in at most so many bytes: the end of the output gives way first.
-fn full(note: &IterationNote, room: usize) -> String {
+/// One iteration in full, in at most so many bytes: the end of the output gives way first. `tail`: so many characters of it,
+/// or nothing where the output stands elsewhere.
+fn full(note: &IterationNote, room: usize, tail: Option<usize>) -> String {
     let mut out = format!("### Iteration {}\n\n- Outcome: {}", note.number, word(note.outcome));
     let seconds = note.duration.as_secs();
     if seconds > 0 {
         out.push_str(&format!(" after {seconds} s"));
-    }
-    if let Some(error) = &note.error {
-        out.push_str(&format!(": {}", inline(error, (room / 8).min(300))));
     }
     out.push('\n');
     let mut add = |text: String| {
@@ -122,50 +129,94 @@ fn full(note: &IterationNote, room: usize) -> String {
             out.push_str(&text);
         }
     };
+    let key = note.stop.as_ref().map_or("none", |stop| stop.key.as_str());
+    add(format!("- Stop candidate: {}\n", inline(key, 80)));
     add(claim_line(&note.claim));
+    if let Some(message) = stop_message(note) {
+        add(format!("- Stop message: {}\n", inline(message, (room / 8).min(300))));
+    }
     if let Some(stuck) = &note.stuck {
         add(format!("- Going in circles: {}\n", inline(stuck, 400)));
     }
     if let Some(files) = &note.files {
-        let names: Vec<String> =
-            files.paths.iter().map(|path| format!("`{}`", inline(path, 120).replace('`', "'"))).collect();
-        let more = usize::try_from(files.count).unwrap_or(usize::MAX).saturating_sub(names.len());
-        let more = if more > 0 && !names.is_empty() { format!(" and {more} more") } else { String::new() };
-        let named = if names.is_empty() { String::new() } else { format!(": {}{more}", names.join(", ")) };
-        let line = format!("- Changed: {}{named}\n", files_word(files.count));
+        let line = files_line(files);
         // Without the names rather than not at all.
-        add(if line.len() > room / 3 { format!("- Changed: {}\n", files_word(files.count)) } else { line });
+        add(if line.len() > room / 3 {
+            format!("- Files changed: {}\n", files_word(files.count))
+        } else {
+            line
+        });
     }
-    if note.tool_calls > 0 {
-        let failed =
-            if note.failed_calls > 0 { format!(", {} failed", note.failed_calls) } else { String::new() };
-        add(format!("- Tool calls: {}{failed}\n", note.tool_calls));
-    }
-    for check in &note.checks {
-        add(format!("- Check: `{}` {}\n", inline(&check.command, 160).replace('`', "'"), check.result));
-    }
-    for error in &note.errors {
-        add(format!("- Error: {}\n", inline(error, 240)));
-    }
-    let heading = "- Last words:\n\n";
-    let left = room.saturating_sub(out.len() + heading.len() + 2);
-    let tail = block_end(&note.tail, left);
-    if !tail.is_empty() {
-        out.push_str(heading);
-        out.push_str(&tail);
+    tool_lines(note).into_iter().for_each(add);
+    let left = |out: &str, heading: &str| room.saturating_sub(out.len() + heading.len() + 2);
+    match tail {
+        None if left(&out, ELSEWHERE) > 0 => out.push_str(ELSEWHERE),
+        None => {}
+        Some(chars) => {
+            let tail = block_end(&cut_end(&note.tail, chars), left(&out, LAST_OUTPUT));
+            if !tail.is_empty() {
+                out.push_str(LAST_OUTPUT);
+                out.push_str(&tail);
+            }
+        }
     }
     out.push('\n');
     out
 }
 
+const LAST_OUTPUT: &str = "- Last output, its end:\n\n";
+const ELSEWHERE: &str = "- Last output: see \"Last outputs\"\n";
+
+fn files_line(files: &FilesChanged) -> String {
+    let names: Vec<String> =
+        files.paths.iter().map(|path| format!("`{}`", inline(path, 120).replace('`', "'"))).collect();
+    let more = usize::try_from(files.count).unwrap_or(usize::MAX).saturating_sub(names.len());
+    let more = if more > 0 && !names.is_empty() { format!(" and {more} more") } else { String::new() };
+    let named = if names.is_empty() { String::new() } else { format!(": {}{more}", names.join(", ")) };
+    format!("- Files changed: {}{named}\n", files_word(files.count))
+}
+
+/// What went wrong, or why the claim was not believed.
+fn stop_message(note: &IterationNote) -> Option<&str> {
+    let of_claim = match &note.claim {
+        Claim::Rejected { why } => Some(why.as_str()),
+        _ => None,
+    };
+    let of_stop = note.stop.as_ref().and_then(|stop| stop.message.as_deref());
+    of_stop.or(of_claim).or(note.error.as_deref())
+}
+
+/// Each command that matters, then what was left failing, in the tool's own words.
+fn tool_lines(note: &IterationNote) -> Vec<String> {
+    let mut lines = Vec::new();
+    if note.tool_calls > 0 {
+        let failed =
+            if note.failed_calls > 0 { format!(", {} failed", note.failed_calls) } else { String::new() };
+        lines.push(format!("- Tool calls: {}{failed}\n", note.tool_calls));
+    }
+    for one in &note.tools.results {
+        let command = inline(&one.command, 160).replace('`', "'");
+        lines.push(format!("- Tool result: {} (`{command}`): {}\n", one.tool, one.result));
+    }
+    for one in &note.tools.failures {
+        let what = inline(&one.what, 160).replace('`', "'");
+        let message = inline(&one.message, 300);
+        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+        lines.push(format!("- Error: `{what}` {}{message}\n", one.how()));
+    }
+    lines
+}
+
 fn claim_line(claim: &Claim) -> String {
     match claim {
         Claim::None => "- Completion marker: not found\n".to_owned(),
-        Claim::Claimed => "- Completion marker: found\n".to_owned(),
-        Claim::Rejected { why } => {
-            format!("- Completion marker: found, and rejected: {}\n", inline(why, 300))
+        Claim::Claimed => "- Completion marker: matched\n".to_owned(),
+        Claim::Waits { hats } => {
+            format!("- Completion marker: matched; first comes {}\n", inline(&hats.join(", "), 200))
         }
-        Claim::Accepted => "- Completion marker: found, and accepted\n".to_owned(),
+        Claim::Inferred => "- Completion marker: not found; what is required was published\n".to_owned(),
+        Claim::Rejected { .. } => "- Completion marker: matched, and rejected\n".to_owned(),
+        Claim::Accepted => "- Completion marker: matched, and accepted\n".to_owned(),
     }
 }
 
@@ -187,24 +238,39 @@ fn files_word(count: u32) -> String {
     }
 }
 
-/// The ends of outputs, newest first in `notes`, oldest first in the text.
+/// The outputs, newest first in `notes`, oldest first in the text.
 pub(super) fn outputs<'a>(notes: impl Iterator<Item = &'a IterationNote>, budget: usize) -> String {
     let heading = "## Last outputs\n\n";
+    let whole = |note: &'a IterationNote| {
+        let text = block_end(&note.tail, usize::MAX / 2);
+        (format!("### Iteration {}\n\n", note.number), note, text)
+    };
+    let all: Vec<_> = notes.map(whole).filter(|(_, _, text)| !text.is_empty()).collect();
+    let sizes: Vec<usize> = all.iter().map(|(title, _, text)| title.len() + text.len() + 1).collect();
     let mut parts: Vec<String> = Vec::new();
-    let mut room = budget.saturating_sub(heading.len());
-    for note in notes {
-        let title = format!("### Iteration {}\n\n", note.number);
-        let text = block_end(&note.tail, room.saturating_sub(title.len() + 1));
-        if text.is_empty() {
-            continue;
+    for ((title, note, text), share) in all.iter().zip(shares(&sizes, budget.saturating_sub(heading.len()))) {
+        let room = share.saturating_sub(title.len() + 1);
+        let text = if text.len() <= room { text.clone() } else { block_end(&note.tail, room) };
+        if !text.is_empty() {
+            parts.push(format!("{title}{text}\n"));
         }
-        let part = format!("{title}{text}\n");
-        room = room.saturating_sub(part.len());
-        parts.push(part);
     }
     if parts.is_empty() {
         return String::new();
     }
     parts.reverse();
     format!("{heading}{}", parts.concat())
+}
+
+/// What each may have of the room: who needs less than an equal share leaves the rest to the others.
+fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
+    let mut by_size: Vec<usize> = (0..sizes.len()).collect();
+    by_size.sort_by_key(|at| sizes[*at]);
+    let mut given = vec![0; sizes.len()];
+    let mut left = room;
+    for (done, at) in by_size.iter().enumerate() {
+        given[*at] = sizes[*at].min(left / (sizes.len() - done));
+        left -= given[*at];
+    }
+    given
 }

@@ -8,7 +8,8 @@ use super::{EventLoop, EventLoopChange, Plan, StuckChange};
 /// The settings that a person changed, and no others. Everything else of a plan stays as it was: another task or agent
 /// would be another run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, expecting = "a mapping")]
+#[serde(default, expecting = "a mapping")]
+#[schemars(deny_unknown_fields)]
 pub struct SettingsChange {
     #[serde(skip_serializing_if = "EventLoopChange::is_empty")]
     pub event_loop: EventLoopChange,

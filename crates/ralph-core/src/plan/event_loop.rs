@@ -143,9 +143,11 @@ mod tests {
         let again = serde_json::to_string(&read).expect("text");
         assert!(again.contains(r#""max_runtime":"1h30m""#), "{again}");
         assert_eq!(serde_json::from_str::<EventLoop>(&again).expect("the same section"), read);
-        for wrong in [r#"{"max_iterations":0}"#, r#"{"max_wall_time":"none"}"#, r#"{"max_iteration":3}"#] {
+        for wrong in [r#"{"max_iterations":0}"#, r#"{"max_wall_time":"none"}"#] {
             assert!(serde_json::from_str::<EventLoop>(wrong).is_err(), "{wrong}");
         }
+        let newer = r#"{"max_iterations":3,"max_regrets":7}"#;
+        assert_eq!(serde_json::from_str::<EventLoop>(newer).expect("a section").max_iterations, Some(3));
     }
 
     #[test]

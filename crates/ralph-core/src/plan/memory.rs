@@ -36,4 +36,24 @@ impl MemoryPlan {
     pub fn off() -> Self {
         Self { enabled: false, ..Self::default() }
     }
+
+    /// How many of the last outputs a prompt repeats.
+    pub fn outputs(&self) -> usize {
+        if self.enabled { usize::try_from(self.last_outputs).unwrap_or(usize::MAX) } else { 0 }
+    }
+
+    /// Bytes of those outputs in one prompt.
+    pub fn outputs_budget(&self) -> usize {
+        usize::try_from(self.budget).unwrap_or(usize::MAX).saturating_mul(2)
+    }
+
+    /// Bytes of the end of each output that the journal keeps.
+    pub fn kept_output(&self) -> usize {
+        let tail = usize::try_from(self.tail).unwrap_or(usize::MAX);
+        let outputs = if self.outputs() > 0 { self.outputs_budget() } else { 0 };
+        LEAST_OUTPUT.max(tail).max(outputs).min(MOST_OUTPUT)
+    }
 }
+
+const LEAST_OUTPUT: usize = 4 << 10;
+const MOST_OUTPUT: usize = 64 << 10;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Draft;
 use crate::event::{Activation, TopicRejected};
-use crate::hat::{COORDINATOR, HatPlan, HatsPlan, Payload, Routes, Topic, TopicMessage};
+use crate::hat::{COORDINATOR, HatPlan, HatsPlan, Pattern, Payload, Routes, Topic, TopicMessage};
 use crate::ids::HatKey;
 use crate::plan::Plan;
 
@@ -27,6 +27,9 @@ pub struct HatDraft {
     pub silent: Option<HatKey>,
     pub recent: Vec<Arc<TopicMessage>>,
     pub exhausted: Vec<HatKey>,
+    /// For the coordinator: the last claim was refused, and what is still to be published before the next.
+    pub refused: bool,
+    pub required: Vec<Pattern>,
 
     /// A line that nobody can guess. What others wrote stands between two of them.
     pub fence: String,
@@ -83,6 +86,10 @@ pub(super) fn role(plan: &Plan, draft: &Draft) -> String {
 fn coordinator(hats: &HatsPlan, turn: &HatDraft) -> String {
     let why = match &turn.silent {
         Some(hat) => format!("`{hat}` was asked twice and published nothing"),
+        None if turn.refused => {
+            "nothing is pending, and that the task is complete was not believed; the feedback says why"
+                .to_owned()
+        }
         None => "nothing is pending".to_owned(),
     };
     let mut out = format!(
@@ -96,6 +103,11 @@ fn coordinator(hats: &HatsPlan, turn: &HatDraft) -> String {
         if turn.exhausted.contains(&hat.id) {
             out.push_str(" (exhausted: it cannot be put on any more)");
         }
+    }
+    if !turn.required.is_empty() {
+        let required: Vec<String> = turn.required.iter().map(|one| format!("`{one}`")).collect();
+        let _ =
+            write!(out, "\n\nStill to be published before the run can be complete: {}.", required.join(", "));
     }
     if !turn.recent.is_empty() {
         out.push_str("\n\n## What was published last\n");
@@ -162,7 +174,13 @@ pub(super) fn publishing(plan: &Plan, draft: &Draft) -> String {
         let to = topic.parse().map(|topic| routes.subscribers(&topic)).unwrap_or_default();
         let to: Vec<String> =
             to.into_iter().filter_map(|n| hats.hats.get(n)).map(|hat| format!("`{}`", hat.id)).collect();
-        let to = if to.is_empty() { String::new() } else { format!(", which goes to {}", to.join(" and ")) };
+        let required =
+            topic.parse().is_ok_and(|topic| hats.required_events.iter().any(|one| one.matches(&topic)));
+        let to = match (to.is_empty(), required) {
+            (false, _) => format!(", which goes to {}", to.join(" and ")),
+            (true, true) => ", without which the run is not complete".to_owned(),
+            (true, false) => String::new(),
+        };
         let _ = writeln!(out, "- `{topic}`{to}");
     }
     if !topics.is_empty() {

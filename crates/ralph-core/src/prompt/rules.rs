@@ -39,7 +39,7 @@ fn complete(plan: &Plan, draft: &Draft) -> String {
     if !may_complete(plan, draft) {
         return "This hat cannot say that the task is complete; another one does.".to_owned();
     }
-    let signals = &plan.signals;
+    let signals = plan.signals();
     match (&signals.completion_promise, &signals.success_regex) {
         (None, Some(regex)) => {
             format!(
@@ -58,7 +58,7 @@ fn complete(plan: &Plan, draft: &Draft) -> String {
 }
 
 fn blocked(plan: &Plan) -> String {
-    let form = match &plan.signals.blocked_regex {
+    let form = match plan.stop.own_blocked() {
         Some(regex) => format!("your answer has to match `{}`", regex.trim()),
         None => "end your answer with `<ralph>BLOCKED: reason</ralph>` on a line of its own".to_owned(),
     };
@@ -67,26 +67,30 @@ fn blocked(plan: &Plan) -> String {
 
 /// One sentence for each thing that a claim has to stand.
 fn conditions(plan: &Plan) -> String {
-    let proof = &plan.proof;
+    let stop = &plan.stop;
     let mut out = String::new();
     let mut rule = |on: bool, text: &str| {
         if on {
             out.push_str(&format!("- {text}\n"));
         }
     };
-    rule(proof.require_passing_tests, "Before that, run the tests and see all of them pass.");
-    rule(proof.require_lint, "Before that, run the linter and see it pass.");
-    rule(proof.require_typecheck, "Before that, run the type checker and see it pass.");
+    rule(stop.require_passing_tests, "Before that, run the tests and see all of them pass.");
+    rule(stop.require_lint, "Before that, run the linter and see it pass.");
+    rule(stop.require_typecheck, "Before that, run the type checker and see it pass.");
     let tools_told = plan.agent.shows_work() && plan.task.gets_rules();
-    let strict = proof.require_no_errors == NoErrors::Strict;
+    let strict = stop.require_no_errors == NoErrors::Strict;
     rule(strict, "Do not claim completion in an iteration in which a tool call failed.");
-    let checks = tools_told && proof.require_no_errors == NoErrors::Checks;
+    let checks = tools_told && stop.require_no_errors == NoErrors::Checks;
     rule(checks, "Do not claim completion while a test, linter or type checker that you ran last failed.");
     for wanted in plan.hats.iter().flat_map(|hats| &hats.required_events) {
         rule(true, &format!("It counts only if `{wanted}` was published since files last changed."));
     }
-    let gates: Vec<&str> =
-        proof.gates.iter().filter(|gate| gate.required).map(|gate| gate.name.as_str()).collect();
+    let gates: Vec<&str> = plan
+        .gates
+        .iter()
+        .filter(|gate| gate.required && !gate.hidden)
+        .map(|gate| gate.name.as_str())
+        .collect();
     if !gates.is_empty() {
         let names: String = gates.join(", ").chars().take(200).collect();
         rule(
@@ -94,5 +98,10 @@ fn conditions(plan: &Plan) -> String {
             &format!("Completion is then checked by running: {names}. It counts only if all of that passes."),
         );
     }
+    let hidden = plan.gates.iter().any(|gate| gate.required && gate.hidden);
+    rule(
+        hidden,
+        "Completion is then checked against acceptance checks that you cannot see: do all that the task says.",
+    );
     out
 }

@@ -2,11 +2,11 @@ use super::*;
 use crate::event::Outcome;
 use crate::marker::{Rules, TailScanner};
 use crate::memory::{FailedGate, IterationNote};
-use crate::plan::{AgentPlan, GatePlan, NoErrors, Proof, SignalPlan, Task};
+use crate::plan::{AgentPlan, EventLoop, Gate, NoErrors, Stop, Task};
 
 fn plan(task: Task, promise: Option<&str>) -> Plan {
-    let signals = SignalPlan { completion_promise: promise.map(str::to_owned), ..SignalPlan::default() };
-    Plan { signals, ..Plan::new("test", "/w", task, AgentPlan::command("agent")) }
+    let event_loop = EventLoop { completion_promise: promise.map(str::to_owned), ..EventLoop::default() };
+    Plan { event_loop, ..Plan::new("test", "/w", task, AgentPlan::command("agent")) }
 }
 
 fn full() -> Draft {
@@ -14,20 +14,20 @@ fn full() -> Draft {
 }
 
 fn everything_required() -> Plan {
-    let proof = Proof {
-        gates: vec![GatePlan::new("tests", &["make", "test"])],
+    let stop = Stop {
         require_passing_tests: true,
         require_lint: true,
         require_typecheck: true,
         require_no_errors: NoErrors::Strict,
-        ..Proof::default()
+        ..Stop::default()
     };
-    Plan { proof, ..plan(Task::Text("do it".into()), None) }
+    let gates = vec![Gate::new("tests", &["make", "test"])];
+    Plan { stop, gates, ..plan(Task::Text("do it".into()), None) }
 }
 
 fn signals_in(text: &str, plan: &Plan) -> bool {
     // Without knowing the prompt: the text by itself must not hold a signal.
-    let mut scanner = TailScanner::new(Rules::new(&plan.signals, ""));
+    let mut scanner = TailScanner::new(Rules::new(&plan.signals(), ""));
     scanner.push(text.as_bytes());
     let found = scanner.finish();
     found.complete || found.blocked.is_some()
@@ -65,7 +65,7 @@ fn the_sections_stand_in_their_order_and_only_where_there_is_something() {
     let mut plan = everything_required();
     plan.guardrails = vec!["Tests are law".into()];
     plan.memory.last_outputs = 1;
-    let mut memory = Memory::new(1200, 1);
+    let mut memory = Memory::new(1200, 1, 16_384);
     let note = IterationNote::new(IterationNumber(1), Outcome::Ok);
     memory.add(IterationNote { tail: "I did it\n<ralph>COMPLETE</ralph>".into(), ..note });
     let gate = FailedGate {
@@ -111,7 +111,7 @@ fn the_files_repeat_the_objective_and_are_there_from_the_first_iteration_on() {
         completion_promise_matched: false,
         errors: Vec::new(),
     };
-    let mut memory = Memory::new(1200, 0);
+    let mut memory = Memory::new(1200, 0, 0);
     let draft = Draft { memory: Some(memory.clone()), file: Some(file.clone()), ..Draft::default() };
     let files = memory_files(&plan, &draft, "build a shop").unwrap_or_default();
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::event::{
-    CompletionAccepted, CompletionRejected, GateFinished, GatesFinished, GatesKilled, GatesStarted, KillCause,
+    CompletionAccepted, CompletionRejected, GateFinished, GatesFinished, GatesKilled, GatesStarted,
+    Inference, KillCause,
 };
 use crate::ids::IterationNumber;
 use crate::time::Timestamp;
@@ -35,6 +36,13 @@ impl Checking {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProofState {
     pub stage: Stage,
+    /// The required gates that proved the accepted claim, and the tree that they saw.
+    pub proved_by: Vec<String>,
+    pub tree: Option<String>,
+    /// Other hats come before the claim: it is none for now.
+    pub deferred: bool,
+    /// What the claim follows from, where nobody has made it.
+    pub inferred: Option<Inference>,
     /// What the gates said, in the order they ended.
     pub results: Vec<GateFinished>,
     /// The last claim's fate, until the next iteration is finished.
@@ -59,9 +67,15 @@ pub enum Stage {
 }
 
 impl ProofState {
+    /// A claim is to be judged that nobody has made.
+    pub(super) fn infer(&mut self, from: Inference) {
+        self.begin();
+        self.inferred = Some(from);
+    }
+
     /// A new iteration is to be judged.
     pub(super) fn begin(&mut self) {
-        self.stage = Stage::Open;
+        (self.stage, self.inferred, self.deferred) = (Stage::Open, None, false);
         self.results.clear();
         self.rejected = None;
     }
@@ -80,8 +94,10 @@ impl ProofState {
         self.stage = if claims { Stage::Ran(ran.clone()) } else { Stage::Settled };
     }
 
-    pub(super) fn apply_accepted(&mut self, _: &CompletionAccepted) {
+    pub(super) fn apply_accepted(&mut self, accepted: &CompletionAccepted) {
         self.stage = Stage::Accepted;
+        self.proved_by = accepted.proved_by.clone();
+        self.tree = accepted.tree.as_ref().map(|tree| tree.hash.clone());
         (self.same_rejected, self.same_reasons) = (0, BTreeSet::new());
     }
 
@@ -96,6 +112,10 @@ impl ProofState {
         } else {
             (self.same_rejected, self.same_reasons) = (self.same_rejected.saturating_add(1), shared);
         }
+    }
+
+    pub fn is_accepted(&self) -> bool {
+        self.stage == Stage::Accepted
     }
 
     /// The reasons that the refused claims in a row share, for a person to read.

@@ -6,7 +6,7 @@ use ralph_core::engine::Engine;
 use ralph_core::event::{AgentExited, AgentText, Event, Exit, Guidance, RunStarted, TimerId, TimerSlot};
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Input, Report};
-use ralph_core::plan::{EventLoop, Proof};
+use ralph_core::plan::{EventLoop, Stop};
 use ralph_core::record::{Chain, Record};
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -24,7 +24,7 @@ fn journal() -> Vec<Record> {
         EventLoop { max_iterations: Some(12), max_consecutive_failures: 99, ..EventLoop::default() };
     first.plan.once = false;
     // Nobody here runs gates.
-    first.plan.proof = Proof::default();
+    (first.plan.stop, first.plan.gates) = (Stop::default(), Vec::new());
     let (mut engine, step) = Engine::start(now, first);
     let mut events: Vec<(Timestamp, Event)> = step.events.into_iter().map(|e| (now, e)).collect();
     while !engine.is_stopped() {

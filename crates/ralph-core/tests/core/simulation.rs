@@ -62,6 +62,7 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
     for met in [
         "claims believed after gates",
         "claims believed without gates",
+        "claims by what is required",
         "claims of a hat that may not make them",
         "claims refused by a gate",
         "claims refused for a lost result",
@@ -69,6 +70,8 @@ fn sim_of_crashes_loses_nothing_and_always_ends() {
         "claims refused for a topic",
         "claims refused for an unseen tree",
         "claims refused for the agent's own tools",
+        "claims that have waited",
+        "claims that wait for a hat",
         "gates ended by a limit",
         "gates ended by a person",
         "gates on a moving tree",

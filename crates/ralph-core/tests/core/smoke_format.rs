@@ -15,8 +15,8 @@ use ralph_core::hat::HatsPlan;
 use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{
-    AgentPlan, Backoff, EventLoop, GatePlan, GateWhen, IdlePlan, Pace, Plan, Proof, Reaction, SignalPlan,
-    StuckAction, StuckPlan, Task, Use, WaitPlan, WakePlan,
+    AgentPlan, Backoff, EventLoop, Gate, GateWhen, IdlePlan, Pace, Plan, Reaction, Stop, StuckAction,
+    StuckPlan, Task, Use, WaitPlan, WakePlan,
 };
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
@@ -185,13 +185,10 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
         fallback: settings.fallback.iter().map(agent).collect(),
         event_loop: event_loop(settings)?,
         pace: pace(settings)?,
-        signals: SignalPlan {
-            completion_promise: settings.completion_promise.clone(),
-            ..SignalPlan::default()
-        },
         idle: idle(settings)?,
         once: settings.once,
-        proof: proof(settings),
+        stop: stop(settings),
+        gates: gates(settings),
         stuck: stuck(settings),
         hats: settings.hats.clone().map(Box::new),
         ..Plan::new("fixture", "/w", task, agent(&"first".to_owned()))
@@ -237,12 +234,18 @@ fn stuck(settings: &Settings) -> StuckPlan {
     StuckPlan { action, similarity, ..StuckPlan::default() }
 }
 
-fn proof(settings: &Settings) -> Proof {
+fn gates(settings: &Settings) -> Vec<Gate> {
     let at_claims = settings.gates.iter().map(|name| (name, GateWhen::Completion));
     let always = settings.iteration_gates.iter().map(|name| (name, GateWhen::Iteration));
-    let gate = |(name, when): (&String, _)| GatePlan { when, ..GatePlan::new(name.clone(), &["check"]) };
-    let max_rejected = settings.max_rejected_completions.unwrap_or(Proof::default().max_rejected);
-    Proof { gates: at_claims.chain(always).map(gate).collect(), max_rejected, ..Proof::default() }
+    let gate = |(name, when): (&String, _)| Gate { when, ..Gate::new(name.clone(), &["check"]) };
+    at_claims.chain(always).map(gate).collect()
+}
+
+fn stop(settings: &Settings) -> Stop {
+    let usual = Stop::default();
+    let max_rejected_completions =
+        settings.max_rejected_completions.unwrap_or(usual.max_rejected_completions);
+    Stop { max_rejected_completions, ..usual }
 }
 
 fn optional(text: &Option<String>) -> Result<Option<Duration>, String> {
@@ -260,6 +263,7 @@ fn event_loop(settings: &Settings) -> Result<EventLoop, String> {
         max_tokens: settings.max_tokens,
         max_consecutive_failures: failures.unwrap_or(limits.max_consecutive_failures),
         stop_on_error: settings.stop_on_error,
+        completion_promise: settings.completion_promise.clone(),
         iteration_timeout: optional(&settings.iteration_timeout)?.unwrap_or(limits.iteration_timeout),
         silence_timeout: Some(optional(&settings.silence_timeout)?),
         max_attempts: limits.max_attempts,

@@ -3,6 +3,7 @@
 //! [`recognise`] reads one command line; the [`CheckReader`] tells what each check in it came to. A status counts only where
 //! it is the check's own: that of `pytest | tail` is `tail`'s, and says nothing.
 
+pub(crate) mod commands;
 mod explore;
 mod extra;
 mod output;

@@ -147,6 +147,11 @@ const SHELLS: &[&str] = &["bash", "sh", "zsh", "dash", "ksh", "ash", "fish"];
 /// They go on until somebody ends them.
 const ENDLESS: &[&str] = &["watch", "watchexec", "entr", "nodemon", "reflex", "chokidar"];
 
+/// Whether the program of this name runs scripts of a shell.
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
 /// Takes one wrapper off. `None`: the first word is no wrapper.
 pub(super) fn unwrap(words: &[String]) -> Option<Inner> {
     let words = without_assignments(words);

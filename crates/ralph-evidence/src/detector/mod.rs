@@ -10,6 +10,8 @@ mod lexicon;
 mod lines;
 pub mod no_progress;
 mod sample;
+#[cfg(test)]
+mod sample_detector;
 mod signature;
 mod similarity;
 mod sketch;
@@ -29,7 +31,13 @@ use ralph_core::event::DetectorKey;
 use ralph_core::plan::{StuckPlan, Use};
 
 /// The one that decides comes first.
-pub const DETECTORS: &[DetectorDef] = &[no_progress::DEF, similarity::DEF, signature::DEF];
+pub const DETECTORS: &[DetectorDef] = &[
+    no_progress::DEF,
+    similarity::DEF,
+    signature::DEF,
+    #[cfg(test)]
+    sample_detector::DEF,
+];
 
 pub struct DetectorDef {
     /// Its name in events and on the command line.

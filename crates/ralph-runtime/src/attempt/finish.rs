@@ -1,7 +1,8 @@
 //! After an agent has ended: how, what it said, and what it changed.
 
-use ralph_core::event::{AgentExited, Exit, FilesChanged};
+use ralph_core::event::{AgentExited, Exit, FilesChanged, TestReview};
 use ralph_core::input::Report;
+use ralph_evidence::tamper::{Review, examine};
 
 use super::Attempt;
 use super::listen::Listener;
@@ -9,6 +10,9 @@ use crate::executor::report;
 use crate::process::Finished;
 use crate::workspace::scan;
 use crate::{lock, sketches};
+
+/// Findings that are recorded.
+const MAX_FINDINGS: usize = 20;
 
 impl Attempt {
     pub(super) fn exited(&self, finished: Finished, listener: Option<Listener>) {
@@ -27,7 +31,9 @@ impl Attempt {
             let message = "processes of the agent cannot be ended; see `ps`".to_owned();
             exited.exit = Exit::NotStarted { message };
         }
+        exited.protected = Some(self.shared.protection.changes());
         exited.files = self.look_after();
+        exited.tampering = self.review_tests(exited.files.as_ref());
         exited.tree = self.tree_after();
         lock(&self.shared.seen).agent_ended(&self.shared.plan);
         if let Some(sketch) = &sketch {
@@ -41,15 +47,27 @@ impl Attempt {
     fn look_after(&self) -> Option<FilesChanged> {
         let mut snapshot = lock(&self.shared.snapshot);
         let before = snapshot.take()?;
-        let (after, changed) = scan(&self.shared.plan.workspace, Some(&before))?;
-        *snapshot = Some(after);
-        Some(changed)
+        let own = lock(&self.shared.footprints).paths();
+        let looked = scan(&self.shared.plan.workspace, &own, Some(&before))?;
+        *snapshot = Some(looked.snapshot);
+        lock(&self.shared.touched).add(&looked.touched);
+        Some(looked.changed)
+    }
+
+    /// What all changes since the start did to the tests. An attempt that changed nothing changed no test either.
+    fn review_tests(&self, files: Option<&FilesChanged>) -> Option<TestReview> {
+        if self.shared.baseline.is_none() || files.is_some_and(|files| files.count == 0) {
+            return None;
+        }
+        let Review { mut findings, fewer_expected } = examine(&self.shared.baseline.changed());
+        findings.truncate(MAX_FINDINGS);
+        Some(TestReview { findings, fewer_expected })
     }
 
     /// Only where it decides something: the first look reads every file.
     fn tree_after(&self) -> Option<String> {
         let wanted = self.shared.plan.hats.as_ref().is_some_and(|hats| !hats.required_events.is_empty());
-        wanted.then(|| lock(&self.shared.trees).look().ok())?.map(|tree| tree.hash)
+        wanted.then(|| self.shared.look_at_tree().ok())?.map(|tree| tree.hash)
     }
 
     pub(super) fn not_started(&self, message: String) {

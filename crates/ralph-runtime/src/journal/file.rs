@@ -54,8 +54,8 @@ impl FileStorage {
     }
 }
 
-/// One writer at a time; and whoever asks whether the run is alive asks this lock. Such a question holds it for a moment,
-/// so one failure does not mean much.
+/// One writer at a time. A reader asks this lock whether the run is alive, and holds it for a moment; so one failure does not
+/// mean much.
 fn lock(journal: &File) -> io::Result<()> {
     let mut tries = 0;
     loop {

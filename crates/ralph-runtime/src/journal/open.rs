@@ -144,6 +144,6 @@ fn synced_after(path: &Path, offset: u64) -> io::Result<bool> {
 
 fn needs_sync(line: &[u8]) -> bool {
     ralph_core::record::json_of(line)
-        .and_then(|json| serde_json::from_str::<Record>(&json).ok())
+        .and_then(|json| Record::from_json(json.as_bytes()).ok())
         .is_some_and(|record| record.event.needs_sync())
 }

@@ -20,7 +20,7 @@ use signal_hook::consts::signal::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIG
 
 use super::platform;
 use super::types::{Spec, Stdin};
-use super::wire::{self, Along, Lines, Message, Order};
+use super::wire::{self, Lines, Message, Order, WorkDescriptors};
 
 /// The only argument of a keeper.
 pub const KEEPER_ARG: &str = "__keeper";
@@ -50,7 +50,7 @@ fn run() -> io::Result<()> {
     wire::send(&control, &Message::Ready)?;
 
     let mut lines = Lines::default();
-    let Some((spec, Along { lock, stdin })) = wire::receive_spec(&control, &mut lines)? else {
+    let Some((spec, WorkDescriptors { lock, stdin })) = wire::receive_spec(&control, &mut lines)? else {
         return Ok(());
     };
     let since = Instant::now();
@@ -60,7 +60,7 @@ fn run() -> io::Result<()> {
     };
     // From here on nothing returns early: there is something to kill.
     let_go_of_output();
-    let mut watch = Watch { control, child_died, lines, agent, since, kill_at: None };
+    let mut watch = Watch { control, child_died, lines, agent, since, kill_at: None, told: false };
     watch.tell(&Message::Started { pid: agent.as_raw_pid() });
     watch.run(spec.kill_leftovers, lock);
     Ok(())
@@ -123,12 +123,12 @@ fn explain(spec: &Spec, error: &io::Error) -> Exit {
                 format!("{program} has no first line that names its interpreter, such as #!/bin/sh");
             Exit::NotStarted { message }
         }
-        // Who asked says that it is about a start.
+        // The error that this becomes part of says that a start failed.
         _ => Exit::NotStarted { message: format!("{program}: {error}") },
     }
 }
 
-/// Whether it is a program after all, but not for this machine.
+/// Whether the file is a program, only not for this machine.
 fn is_binary(spec: &Spec) -> bool {
     let mut head = [0; 4];
     let read = File::open(spec.cwd.join(&spec.program)).and_then(|mut file| file.read_exact(&mut head));
@@ -146,7 +146,7 @@ fn let_go_of_output() {
 
 enum News {
     None,
-    /// Told to, or ralph is gone, or the grace is over.
+    /// An order to kill, the end of ralph, or the end of the grace.
     Kill,
 }
 
@@ -158,6 +158,8 @@ struct Watch {
     since: Instant,
     /// Set by the first `terminate`; a later one can only bring it forward.
     kill_at: Option<Instant>,
+    /// It was told to end.
+    told: bool,
 }
 
 impl Watch {
@@ -166,6 +168,7 @@ impl Watch {
         let mut news = self.obey();
         let (reaped, sweep) = loop {
             if let News::Kill = news {
+                self.told = true;
                 self.tell(&Message::Killing);
                 break (false, true);
             }
@@ -201,7 +204,7 @@ impl Watch {
             None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
         };
         let micros = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.tell(&Message::Exited { exit, micros });
+        self.tell(&Message::Exited { exit, micros, told: self.told });
     }
 
     /// Collects everything that died, orphans too, so that a long run leaves no zombies.
@@ -255,6 +258,7 @@ impl Watch {
     }
 
     fn terminate(&mut self, grace: Duration) {
+        self.told = true;
         // A program may take a second TERM for "at once": it gets one.
         if self.kill_at.is_none() {
             let _ = kill_process_group(self.agent, Signal::TERM);

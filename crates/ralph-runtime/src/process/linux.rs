@@ -206,7 +206,7 @@ impl Stat {
     }
 }
 
-/// Who is below a process (or in or below a session), learnt by climbing from child to parent.
+/// The processes below a process, or in and below a session, learnt by climbing from child to parent.
 struct Family {
     root: Option<Pid>,
     session: Option<Pid>,
@@ -222,7 +222,7 @@ impl Family {
         Self { root: None, session: Some(session), known: HashMap::new() }
     }
 
-    /// `pid` as it is now, if it is one of them. Never the root.
+    /// The state of `pid`, if that process belongs to the family. The root does not.
     fn member(&mut self, pid: Pid) -> Option<Stat> {
         let mut path = Vec::new();
         let mut first = None;

@@ -69,7 +69,7 @@ impl Keeper {
     /// Ends an unused keeper and collects it.
     fn dismiss(mut self) {
         drop(self.control);
-        // One that does not listen to its socket must not keep us. It has started nothing.
+        // A keeper that does not listen to its socket must not hold ralph up. An unused keeper has started nothing.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -68,7 +68,7 @@ impl Supervisor {
         on_output: impl FnMut(Stream, &[u8], &mut Input) + Send + 'static,
         on_exit: impl FnOnce(Finished) + Send + 'static,
     ) -> Handle {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedLink::default());
         let ending =
             Ending { shared: Arc::clone(&shared), on_exit: Some(Box::new(on_exit)), since: Instant::now() };
         let lock = match lock.map(|lock| lock.try_clone_to_owned()).transpose() {
@@ -124,7 +124,7 @@ fn put_to_work(pool: &Pool, spec: &Spec, lock: Option<OwnedFd>) -> io::Result<(K
 
 /// Sees to it that the run hears of the end, even if a sink panics.
 struct Ending {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLink>,
     on_exit: Option<Box<dyn FnOnce(Finished) + Send>>,
     since: Instant,
 }
@@ -135,6 +135,7 @@ impl Ending {
         self.call(Finished {
             exit: Exit::NotStarted { message },
             duration: Duration::ZERO,
+            was_told: false,
             killed_leftovers: 0,
             leftovers_alive: false,
             drained: true,
@@ -157,6 +158,7 @@ impl Drop for Ending {
         on_exit(Finished {
             exit: keeper_lost(),
             duration: self.since.elapsed(),
+            was_told: true,
             killed_leftovers: 0,
             leftovers_alive: false,
             drained: false,
@@ -167,7 +169,7 @@ impl Drop for Ending {
 /// A program that was started. Dropping it changes nothing; all calls are harmless after the exit.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLink>,
 }
 
 impl Handle {
@@ -228,8 +230,9 @@ struct Line {
     pid: Option<Pid>,
 }
 
+/// What a handle and the thread that watches the program share.
 #[derive(Default)]
-struct Shared {
+struct SharedLink {
     link: Mutex<Link>,
 }
 
@@ -241,7 +244,7 @@ struct Link {
     wish: Option<Wish>,
 }
 
-impl Shared {
+impl SharedLink {
     fn link(&self) -> MutexGuard<'_, Link> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -59,6 +59,8 @@ pub struct Finished {
     pub exit: Exit,
     /// From the start of the program to its exit, on the monotonic clock; output and sweep not counted.
     pub duration: Duration,
+    /// It had been told to end before it did.
+    pub was_told: bool,
     /// Processes that were still alive when the program ended and were killed.
     pub killed_leftovers: u32,
     /// The sweep did not finish in time: something cannot be killed (stuck in the kernel, or another user's).

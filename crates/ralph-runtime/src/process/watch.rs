@@ -30,6 +30,7 @@ pub(super) struct Watch {
     phase: Phase,
     exit: Option<Exit>,
     duration: Option<Duration>,
+    was_told: bool,
     killed_leftovers: u32,
     leftovers_alive: bool,
     /// What the two pipes can hold. Whatever the program itself wrote is out after so many more bytes.
@@ -72,6 +73,7 @@ impl Watch {
             phase: Phase::Starting,
             exit: None,
             duration: None,
+            was_told: false,
             killed_leftovers: 0,
             leftovers_alive: false,
             capacity,
@@ -107,6 +109,8 @@ impl Watch {
         Finished {
             exit: self.exit.take().unwrap_or_else(keeper_lost),
             duration: self.duration.unwrap_or_else(|| self.since.elapsed()),
+            // Where nobody heard of its end it was not its own.
+            was_told: self.was_told || self.duration.is_none(),
             killed_leftovers: self.killed_leftovers,
             leftovers_alive: self.leftovers_alive,
             drained: self.is_drained(),
@@ -187,7 +191,8 @@ impl Watch {
                 self.start_draining();
             }
             Message::Killing => self.start_sweeping(),
-            Message::Exited { exit, micros } => {
+            Message::Exited { exit, micros, told } => {
+                self.was_told = told;
                 self.exit = Some(exit);
                 self.duration = Some(Duration::from_micros(micros));
                 self.start_sweeping();

@@ -46,6 +46,8 @@ pub(super) enum Message {
     Exited {
         exit: Exit,
         micros: u64,
+        /// It had been told to end before it did.
+        told: bool,
     },
     Swept {
         killed: u32,
@@ -76,13 +78,13 @@ struct Work {
 enum WorkStdin {
     Null,
     File(Bytes),
-    /// Its end comes along, behind the lock.
+    /// The program's end of the pipe is sent along, behind the lock.
     Pipe,
 }
 
-/// What comes along with the work.
+/// Descriptors that are sent along with the work.
 #[derive(Default)]
-pub(super) struct Along {
+pub(super) struct WorkDescriptors {
     pub(super) lock: Option<OwnedFd>,
     /// The program's end of the pipe that is its standard input.
     pub(super) stdin: Option<OwnedFd>,
@@ -181,13 +183,16 @@ pub(super) fn send_spec(
 }
 
 /// `None` if ralph went away before it had any work.
-pub(super) fn receive_spec(socket: &UnixStream, lines: &mut Lines) -> io::Result<Option<(Spec, Along)>> {
+pub(super) fn receive_spec(
+    socket: &UnixStream,
+    lines: &mut Lines,
+) -> io::Result<Option<(Spec, WorkDescriptors)>> {
     let mut fds: Vec<OwnedFd> = Vec::new();
     loop {
         if let Some(work) = lines.next::<Work>() {
             let spec = Spec::from(work?);
             let stdin = if spec.stdin == Stdin::Pipe { fds.pop() } else { None };
-            return Ok(Some((spec, Along { stdin, lock: fds.pop() })));
+            return Ok(Some((spec, WorkDescriptors { stdin, lock: fds.pop() })));
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -276,7 +281,8 @@ mod tests {
         let (read, write) = rustix::pipe::pipe().unwrap();
         let spec = Spec { stdin: Stdin::Pipe, ..Spec::new("/bin/x", "/") };
         send_spec(&ralph, &spec, Some(ralph.as_fd()), Some(read.as_fd())).unwrap();
-        let (_, Along { lock, stdin }) = receive_spec(&keeper, &mut Lines::default()).unwrap().unwrap();
+        let (_, WorkDescriptors { lock, stdin }) =
+            receive_spec(&keeper, &mut Lines::default()).unwrap().unwrap();
         assert!(lock.is_some());
         rustix::io::write(&write, b"!").unwrap();
         let mut byte = [0];

@@ -18,9 +18,9 @@ pub(super) struct Repository {
     /// Where the files are.
     pub work_tree: PathBuf,
     /// What this checkout alone has: HEAD and index.
-    git_dir: PathBuf,
+    pub(super) git_dir: PathBuf,
     /// What all worktrees share.
-    common_dir: PathBuf,
+    pub(super) common_dir: PathBuf,
 }
 
 impl Repository {

@@ -1,11 +1,15 @@
 //! The workspace: held by one run at a time, and looked at before and after each iteration.
 
 mod git;
+mod git_copy;
 mod git_index;
 mod lock;
+mod patterns;
 mod scan;
 mod tree;
 
+pub(crate) use git_copy::copy_repository;
 pub use lock::{LockError, WorkspaceLock};
-pub use scan::{Snapshot, scan};
-pub use tree::{Tree, Trees};
+pub use patterns::Patterns;
+pub use scan::{Looked, Snapshot, path_number, scan};
+pub use tree::{Moved, Tree, Trees};

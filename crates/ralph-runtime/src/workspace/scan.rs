@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 use ralph_core::event::FilesChanged;
@@ -27,16 +27,30 @@ pub struct Snapshot {
     files: Vec<(u64, u64)>,
 }
 
-/// Looks at the workspace. With the look before it, tells what changed. `None`: too many files.
-pub fn scan(workspace: &Path, before: Option<&Snapshot>) -> Option<(Snapshot, FilesChanged)> {
-    let mut snapshot = Snapshot::default();
-    let mut changed = FilesChanged::default();
+/// What a look found, beside the one before it.
+#[derive(Debug, Default)]
+pub struct Looked {
+    pub snapshot: Snapshot,
+    /// For people: the first names, and the number of all.
+    pub changed: FilesChanged,
+    /// All paths that changed, as numbers: see [`path_number`].
+    pub touched: Vec<u64>,
+}
+
+/// Looks at the workspace, without what stands at `exclude`. With the look before it, tells what changed. `None`: too many
+/// files.
+pub fn scan(workspace: &Path, exclude: &[PathBuf], before: Option<&Snapshot>) -> Option<Looked> {
+    let Looked { mut snapshot, mut changed, mut touched } = Looked::default();
     let in_git = workspace.ancestors().any(|dir| dir.join(".git").exists());
+    let excluded: Vec<PathBuf> = exclude.iter().map(|path| workspace.join(path)).collect();
     let walk = WalkBuilder::new(workspace)
         .hidden(false)
         .ignore(false)
         .require_git(true)
-        .filter_entry(move |entry| !is_skipped(entry.file_name().to_str(), entry.depth(), in_git))
+        .filter_entry(move |entry| {
+            let is_own = excluded.iter().any(|path| path == entry.path());
+            !is_own && !is_skipped(entry.file_name().to_str(), entry.depth(), in_git)
+        })
         .build();
     for entry in walk.flatten() {
         if entry.file_type().is_none_or(|kind| kind.is_dir()) {
@@ -45,11 +59,12 @@ pub fn scan(workspace: &Path, before: Option<&Snapshot>) -> Option<(Snapshot, Fi
         let Ok(meta) = entry.metadata() else { continue };
         let path = entry.path().strip_prefix(workspace).unwrap_or(entry.path());
         let seen = (
-            hash(path),
+            path_number(path),
             hash(&(meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino(), meta.mode(), meta.ctime_nsec())),
         );
         if before.is_some_and(|before| before.get(seen.0) != Some(seen.1)) {
             changed.count = changed.count.saturating_add(1);
+            touched.push(seen.0);
             if changed.paths.len() < MAX_PATHS {
                 changed.paths.push(path.to_string_lossy().into_owned());
             }
@@ -61,12 +76,20 @@ pub fn scan(workspace: &Path, before: Option<&Snapshot>) -> Option<(Snapshot, Fi
     }
     snapshot.files.sort_unstable();
     if let Some(before) = before {
-        let gone = before.files.iter().filter(|(path, _)| snapshot.get(*path).is_none()).count();
-        changed.count = changed.count.saturating_add(u32::try_from(gone).unwrap_or(u32::MAX));
+        let gone = before.files.iter().map(|(path, _)| *path).filter(|path| snapshot.get(*path).is_none());
+        let seen = touched.len();
+        touched.extend(gone);
+        let gone = u32::try_from(touched.len() - seen).unwrap_or(u32::MAX);
+        changed.count = changed.count.saturating_add(gone);
     }
     changed.paths.sort();
     changed.digest = digest(workspace, &changed);
-    Some((snapshot, changed))
+    Some(Looked { snapshot, changed, touched })
+}
+
+/// Stands for a path, relative to the workspace: eight bytes instead of a name.
+pub fn path_number(path: &Path) -> u64 {
+    hash(path)
 }
 
 /// Stands for what the changed files are now: a change that is made again has the same. Nothing where there is much to read.
@@ -116,9 +139,9 @@ mod tests {
     use super::*;
 
     fn changes(dir: &Path, act: impl FnOnce(&Path)) -> FilesChanged {
-        let (before, _) = scan(dir, None).expect("a look");
+        let before = scan(dir, &[], None).expect("a look").snapshot;
         act(dir);
-        scan(dir, Some(&before)).expect("a look").1
+        scan(dir, &[], Some(&before)).expect("a look").changed
     }
 
     #[test]
@@ -168,6 +191,27 @@ mod tests {
             fs::write(dir.join("file"), vec![b'x'; 5 << 20]).expect("write");
         });
         assert_eq!((much.count, much.digest), (1, None));
+    }
+
+    #[test]
+    fn excluded_files_and_folders_are_no_change_and_every_change_has_its_number() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir(dir.path().join("logs")).expect("mkdir");
+        let names = ["run.log", "logs/1", "kept", "gone"];
+        let write =
+            |text: &str| names.iter().for_each(|name| fs::write(dir.path().join(name), text).expect("write"));
+        write("one");
+        let exclude = [PathBuf::from("run.log"), PathBuf::from("logs")];
+        let before = scan(dir.path(), &exclude, None).expect("a look").snapshot;
+        write("the other");
+        fs::remove_file(dir.path().join("gone")).expect("removed");
+        let looked = scan(dir.path(), &exclude, Some(&before)).expect("a look");
+        assert_eq!((looked.changed.count, looked.changed.paths), (2, vec!["kept".to_owned()]));
+        let mut numbers = ["kept", "gone"].map(|name| path_number(Path::new(name)));
+        let mut touched = looked.touched;
+        numbers.sort_unstable();
+        touched.sort_unstable();
+        assert_eq!(touched, numbers);
     }
 
     #[test]

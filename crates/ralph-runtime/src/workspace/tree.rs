@@ -7,7 +7,7 @@
 //! The second look is cheap: a file whose status has not changed is not read again. A file that was changed shortly before
 //! it was read is: within one tick of the file system's clock it could have changed again and look the same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -17,15 +17,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ignore::WalkBuilder;
-use ralph_core::event::FilesChanged;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
 use super::git::Repository;
+use super::patterns::Patterns;
 use super::scan::BUILD_FOLDERS;
 
-/// Names that are told; the rest is a number.
-const MAX_PATHS: usize = 20;
 /// A tree with more files is not looked at.
 const MAX_FILES: usize = 1_000_000;
 /// File systems tell time in steps of up to two seconds.
@@ -43,8 +41,24 @@ pub struct Tree {
     pub hash: String,
     /// The commit that is checked out.
     pub commit: Option<String>,
-    /// Each file's mode and contents in one hash, sorted by path.
-    files: Vec<(PathBuf, Hash)>,
+    /// Sorted by path.
+    files: Vec<SeenFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SeenFile {
+    path: PathBuf,
+    /// Of its mode and contents.
+    hash: Hash,
+    is_tracked: bool,
+}
+
+/// A file that is new, gone or different in a later look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved<'a> {
+    pub path: &'a Path,
+    /// Git tracked it in one of the looks.
+    pub is_tracked: bool,
 }
 
 impl Tree {
@@ -52,37 +66,48 @@ impl Tree {
         self.files.len()
     }
 
-    /// The files that are new, gone or different in a later look.
-    pub fn moved(&self, later: &Tree) -> FilesChanged {
-        let mut moved = FilesChanged::default();
-        let mut note = |path: &Path| {
-            moved.count = moved.count.saturating_add(1);
-            if moved.paths.len() < MAX_PATHS {
-                moved.paths.push(path.to_string_lossy().into_owned());
-            }
-        };
+    /// All files that are new, gone or different in a later look.
+    pub fn moved<'a>(&'a self, later: &'a Tree) -> Vec<Moved<'a>> {
+        let mut moved = Vec::new();
+        let mut note = |path: &'a Path, is_tracked| moved.push(Moved { path, is_tracked });
         let (mut old, mut new) = (self.files.iter().peekable(), later.files.iter().peekable());
         loop {
             match (old.peek(), new.peek()) {
-                (Some(a), Some(b)) if a.0 == b.0 => {
-                    if a.1 != b.1 {
-                        note(&a.0);
+                (Some(a), Some(b)) if a.path == b.path => {
+                    if a.hash != b.hash {
+                        note(&a.path, a.is_tracked || b.is_tracked);
                     }
                     old.next();
                     new.next();
                 }
-                (Some(a), b) if b.is_none_or(|b| a.0 < b.0) => {
-                    note(&a.0);
+                (Some(a), b) if b.is_none_or(|b| a.path < b.path) => {
+                    note(&a.path, a.is_tracked);
                     old.next();
                 }
                 (_, Some(b)) => {
-                    note(&b.0);
+                    note(&b.path, b.is_tracked);
                     new.next();
                 }
                 (_, None) => return moved,
             }
         }
     }
+
+    /// The hash of the tree without some of its files.
+    pub fn hash_without(&self, left_out: &HashSet<&Path>) -> String {
+        hash_of(self.files.iter().filter(|file| !left_out.contains(file.path.as_path())))
+    }
+}
+
+fn hash_of<'a>(files: impl Iterator<Item = &'a SeenFile>) -> String {
+    let mut all = Sha256::new();
+    for SeenFile { path, hash, .. } in files {
+        let name = path.as_os_str().as_bytes();
+        all.update(u64::try_from(name.len()).unwrap_or(u64::MAX).to_le_bytes());
+        all.update(name);
+        all.update(hash);
+    }
+    hex(&all.finalize().into())
 }
 
 /// Looks at one workspace, again and again.
@@ -91,6 +116,10 @@ pub struct Trees {
     workspace: PathBuf,
     /// Relative to the workspace.
     exclude: Vec<PathBuf>,
+    /// What ralph writes itself; set before each look.
+    footprints: Vec<PathBuf>,
+    /// What the definition leaves out of the proof.
+    ignore: Patterns,
     known: HashMap<PathBuf, Known>,
     /// How long a file has to be unchanged before it is read, so that its status can be trusted.
     tick: Duration,
@@ -124,7 +153,31 @@ impl Trees {
         });
         // An empty path would exclude everything.
         let exclude = exclude.filter(|path| !path.as_os_str().is_empty()).collect();
-        Self { workspace: workspace.to_owned(), exclude, known: HashMap::new(), tick: COARSEST_TICK }
+        Self {
+            workspace: workspace.to_owned(),
+            exclude,
+            footprints: Vec::new(),
+            ignore: Patterns::default(),
+            known: HashMap::new(),
+            tick: COARSEST_TICK,
+        }
+    }
+
+    /// What these match does not count either.
+    pub fn ignoring(self, ignore: Patterns) -> Self {
+        Self { ignore, ..self }
+    }
+
+    /// A look without ralph's own files.
+    pub fn look_past(&mut self, footprints: Vec<PathBuf>) -> io::Result<Tree> {
+        self.footprints = footprints;
+        self.look()
+    }
+
+    /// The paths that count, relative to the workspace.
+    pub fn list(&self) -> io::Result<Vec<PathBuf>> {
+        let paths = self.paths(Repository::find(&self.workspace).as_ref())?;
+        Ok(paths.into_iter().map(|(path, _)| path).collect())
     }
 
     pub fn look(&mut self) -> io::Result<Tree> {
@@ -133,28 +186,22 @@ impl Trees {
         let mut known = HashMap::with_capacity(paths.len());
         let mut files = Vec::with_capacity(paths.len());
         let mut buffer = vec![0; CHUNK];
-        for path in paths {
+        for (path, is_tracked) in paths {
             let Some((hash, fresh)) = self.file(&path, &mut buffer)? else { continue };
             if let Some(fresh) = fresh {
                 known.insert(path.clone(), fresh);
             }
-            files.push((path, hash));
+            files.push(SeenFile { path, hash, is_tracked });
         }
         self.known = known;
-        let mut all = Sha256::new();
-        for (path, hash) in &files {
-            let name = path.as_os_str().as_bytes();
-            all.update(u64::try_from(name.len()).unwrap_or(u64::MAX).to_le_bytes());
-            all.update(name);
-            all.update(hash);
-        }
         let commit = repository.and_then(|repository| repository.head());
-        Ok(Tree { hash: hex(&all.finalize().into()), commit, files })
+        Ok(Tree { hash: hash_of(files.iter()), commit, files })
     }
 
-    /// Every path that counts, relative to the workspace, sorted, each once.
-    fn paths(&self, repository: Option<&Repository>) -> io::Result<Vec<PathBuf>> {
-        let (mut paths, nested) = self.walk(repository.is_some())?;
+    /// Every path that counts, relative to the workspace, sorted, each once, and whether git tracks it.
+    fn paths(&self, repository: Option<&Repository>) -> io::Result<Vec<(PathBuf, bool)>> {
+        let (paths, nested) = self.walk(repository.is_some())?;
+        let mut paths: Vec<(PathBuf, bool)> = paths.into_iter().map(|path| (path, false)).collect();
         let nested = nested.iter().filter_map(|folder| Repository::open(folder));
         for repository in repository.cloned().into_iter().chain(nested) {
             let mut plain = HashMap::new();
@@ -162,12 +209,13 @@ impl Trees {
                 let path = repository.work_tree.join(path);
                 let Ok(inside) = path.strip_prefix(&self.workspace) else { continue };
                 if !self.is_excluded(inside) && self.is_reached_plainly(inside, &mut plain) {
-                    paths.push(inside.to_owned());
+                    paths.push((inside.to_owned(), true));
                 }
             }
         }
-        paths.sort_unstable();
-        paths.dedup();
+        // Of a path that was found twice the entry that is tracked stays.
+        paths.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        paths.dedup_by(|a, b| a.0 == b.0);
         if paths.len() > MAX_FILES {
             return Err(io::Error::other(format!("the workspace has more than {MAX_FILES} files")));
         }
@@ -177,7 +225,8 @@ impl Trees {
     /// What git would call tracked or untracked but not ignored, and the repositories inside this one.
     fn walk(&self, in_git: bool) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         let nested = Arc::new(Mutex::new(Vec::new()));
-        let (found, workspace, exclude) = (Arc::clone(&nested), self.workspace.clone(), self.exclude.clone());
+        let (found, workspace) = (Arc::clone(&nested), self.workspace.clone());
+        let exclude: Vec<PathBuf> = self.exclude.iter().chain(&self.footprints).cloned().collect();
         let wanted = move |entry: &ignore::DirEntry| {
             let name = entry.file_name();
             if entry.depth() == 0 {
@@ -207,7 +256,9 @@ impl Trees {
                 continue;
             }
             let path = entry.path().strip_prefix(&self.workspace).unwrap_or(entry.path());
-            paths.push(path.to_owned());
+            if !self.ignore.matches(path) {
+                paths.push(path.to_owned());
+            }
             if paths.len() > MAX_FILES {
                 break;
             }
@@ -217,7 +268,8 @@ impl Trees {
     }
 
     fn is_excluded(&self, path: &Path) -> bool {
-        self.exclude.iter().any(|excluded| path.starts_with(excluded))
+        let mut excluded = self.exclude.iter().chain(&self.footprints);
+        excluded.any(|excluded| path.starts_with(excluded)) || self.ignore.matches(path)
     }
 
     /// No folder on the way is a link: a tracked path behind one is gone, as far as git is concerned.

@@ -171,9 +171,10 @@ fn under_a_fake_keeper(lines: &[&str]) -> Finished {
 
 fn a_sweep_that_does_not_end_is_reported_after_a_bound() {
     let started = r#"{"started":{"pid":1}}"#;
-    let exited = r#"{"exited":{"exit":{"code":7},"micros":5}}"#;
+    let exited = r#"{"exited":{"exit":{"code":7},"micros":5,"told":false}}"#;
     let end = under_a_fake_keeper(&[started, exited]);
     assert_eq!((end.exit, end.leftovers_alive, end.drained), (Exit::Code(7), true, false));
+    assert!(!end.was_told, "the agent ended by itself");
     assert_eq!(end.duration, Duration::from_micros(5));
     // The agent itself cannot be killed.
     let end = under_a_fake_keeper(&[started, r#""killing""#]);

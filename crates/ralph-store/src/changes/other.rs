@@ -11,9 +11,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 pub(crate) struct FileChanges;
 
 impl FileChanges {
-    pub(crate) fn watch(_path: &Path) -> io::Result<Self> {
+    pub(crate) fn of(_path: &Path) -> io::Result<Self> {
         Ok(Self)
     }
+
+    pub(crate) fn watch(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn forget(&mut self) {}
 
     pub(crate) fn wait(&mut self, at_most: Duration, other: Option<BorrowedFd<'_>>) -> io::Result<bool> {
         let pause = at_most.min(Duration::from_millis(100));

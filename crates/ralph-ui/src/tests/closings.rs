@@ -5,7 +5,7 @@ use crate::{Style, Verbosity};
 use ralph_core::event::JournalFailed;
 use ralph_core::event::{Exit, StopHow, TimerSlot};
 use ralph_core::input::Report;
-use ralph_core::plan::{EventLoop, Plan, Proof};
+use ralph_core::plan::{EventLoop, Plan, Stop};
 use ralph_core::stop::{Interrupt, StopKey};
 use unicode_width::UnicodeWidthStr;
 
@@ -26,7 +26,7 @@ fn complete() {
     let mut script = Script::start(plan());
     script.works(41, 2, 0.12).ends(3, |exited| exited.claims_complete = true);
     insta::assert_snapshot!(closing(&script), @r#"
-    complete: the agent says the task is complete
+    complete: unproved: the agent says so, and there was no gate
       total   2 iterations, 44s of work in 44s, $0.12
       logs    ralph logs 0119a4c2
       next    ralph replay 0119a4c2  # see the run again
@@ -62,9 +62,9 @@ fn out_of_iterations() {
 #[test]
 fn out_of_iterations_with_a_claim_that_was_refused() {
     let limits = EventLoop { max_iterations: Some(2), ..EventLoop::default() };
-    let proof = Proof { require_passing_tests: true, ..Proof::default() };
-    let plan = Plan { event_loop: limits, proof, ..plan() };
-    let mut script = Script::start(plan.clone());
+    let stop = Stop { require_passing_tests: true, ..Stop::default() };
+    let plan = Plan { event_loop: limits, stop, ..plan() };
+    let mut script = Script::start(plan);
     script.ends(3, |exited| exited.claims_complete = true).works(30, 0, 0.1);
     insta::assert_snapshot!(closing(&script), @r#"
     limit reached: 2 of 2 iterations done (max_iterations)
@@ -74,13 +74,10 @@ fn out_of_iterations_with_a_claim_that_was_refused() {
       next    ralph resume 0119a4c2 -n 4  # go on, limit raised
               ralph explain 0119a4c2      # why it stopped
     "#);
-    // Whoever sees the run from its resume on is told too.
-    let mut script = Script::start(plan);
-    script.works(30, 0, 0.1).ends(3, |exited| exited.claims_complete = true);
-    let run = counted(&script.records).snapshot(script.now, true).expect("a run");
+    // Whoever sees the run from its resume on is told the same.
+    let run = resumed(&script.records).snapshot(script.now, true).expect("a run");
     let block = crate::closing::block(&run, &Style::plain());
-    let line = "  refused the last claim (#2): require_passing_tests: no test command was run";
-    assert!(block.iter().any(|shown| shown == line), "{block:#?}");
+    assert_eq!(block[1..].join("\n"), closing(&script).trim());
 }
 
 #[test]
@@ -91,6 +88,8 @@ fn out_of_time_in_the_middle_of_an_iteration() {
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
+      gates   none: "complete" will be the agent's word alone, unproved
+              add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 interrupted after 4h: the limit of runtime is reached
 
@@ -148,6 +147,8 @@ fn stop_on_error() {
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
+      gates   none: "complete" will be the agent's word alone, unproved
+              add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
       limits  iterations 100, runtime 4h, wall time 7d, stop on error,
               consecutive failures 5
     #1 failed 1s: exit code 1  (stop on error 1/1)
@@ -186,6 +187,8 @@ fn the_agent_is_missing() {
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
+      gates   none: "complete" will be the agent's word alone, unproved
+              add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 not started
 
@@ -205,6 +208,8 @@ fn the_journal_fails() {
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
+      gates   none: "complete" will be the agent's word alone, unproved
+              add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     #1 ok 5s, 1 file changed, $0.10  (iterations 1/100)
     cannot write the journal: No space left on device (os error 28)
@@ -229,6 +234,8 @@ fn interrupted_twice() {
     insta::assert_snapshot!(plain(&script.records, Verbosity::Normal), @r#"
     run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
+      gates   none: "complete" will be the agent's word alone, unproved
+              add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
     will stop after this iteration; a second Ctrl-C ends it now
     ending the agent now

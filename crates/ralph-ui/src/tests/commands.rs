@@ -80,7 +80,7 @@ fn explain_a_stop_by_what_the_agent_said() {
     script.fails(1, 1).pass(1).fire(TimerSlot::Wait).ends(3, |exited| exited.claims_complete = true);
     insta::assert_snapshot!(explained(&script, false), @r#"
     run 0119a4c2 stopped: complete (done, exit code 0)
-      the agent says the task is complete
+      unproved: the agent says so, and there was no gate
       last iteration: #2 ok 3s, says it is complete
 
     guards, in the order they are asked
@@ -101,7 +101,7 @@ fn explain_a_stop_by_what_the_agent_said() {
       10  10:00:05  completion.claimed    #2 the agent says the task is complete
       11  10:00:05  iteration.finished    #2 ok 3s, says it is complete
       12  10:00:05  completion.accepted   #2 on the agent's word: no gate was asked
-      13  10:00:05  run.stopped           complete: the agent says the task is complete (exit code 0)
+      13  10:00:05  run.stopped           complete: unproved: the agent says so, and there was no gate (exit code 0)
     "#);
 }
 

@@ -49,10 +49,10 @@ fn an_idle_run_on_a_pipe() {
 fn an_idle_iteration_does_not_catch_the_eye() {
     let mut script = Script::start(idle_plan(None));
     script.works(41, 2, 0.12).idles(AgentState::Idle);
-    let shared = Shared::default();
-    let mut screen = PlainScreen::new(Box::new(shared.clone()), options(true, Verbosity::Normal));
+    let captured = Captured::default();
+    let mut screen = PlainScreen::new(Box::new(captured.clone()), options(true, Verbosity::Normal));
     script.records.iter().for_each(|record| screen.event(record));
-    let text = shared.text();
+    let text = captured.text();
     let line = |what: &str| text.lines().find(|line| line.contains(what)).unwrap_or_default().to_owned();
     assert!(line("#2").starts_with("\u{1b}[2m◇ #2 idle 4s, $0.02\u{1b}[0m"), "{text:?}");
     assert!(line("waiting 30s").starts_with("\u{1b}[2m"), "{text:?}");
@@ -87,16 +87,16 @@ fn a_question_says_how_to_answer_it() {
 
 #[test]
 fn the_live_line_counts_down_and_says_which_key_to_press() {
-    let shared = Shared::default();
+    let captured = Captured::default();
     let options = ScreenOptions { keys: true, ..options(false, Verbosity::Normal) };
-    let mut screen = LiveScreen::new(Box::new(shared.clone()), options, || Some(78));
+    let mut screen = LiveScreen::new(Box::new(captured.clone()), options, || Some(78));
     let mut script = Script::start(idle_plan(None));
     script.idles(AgentState::Idle).pass(30).fire(TimerSlot::Wait).idles(AgentState::Idle);
     script.records.iter().for_each(|record| screen.event(record));
     let mut line = |script: &Script| {
         screen.tick(script.now);
         assert!(screen.moves());
-        let terminal = terminal(40, 78, &shared.text());
+        let terminal = terminal(40, 78, &captured.text());
         terminal.screen().contents().lines().last().unwrap_or_default().to_owned()
     };
     assert_eq!(line(&script), "⠼ idle (2 in a row): next look in 1m, at 10:01:38  (r: go on now)");

@@ -82,13 +82,15 @@ fn json_is_the_records_and_nothing_else() {
 fn a_resumed_run_is_told_from_its_resume_on() {
     let mut script = Script::start(plan());
     script.works(41, 2, 0.12).pass(5);
-    let (fold, before) = (counted(&script.records), script.records.len());
+    let (fold, before) = (resumed(&script.records), script.records.len());
     script.pass(3600).resumes(plan().event_loop).works(9, 0, 0.05).says("half").pass(1);
     let options = ScreenOptions { fold, ..ScreenOptions::new(Style::plain()) };
     let text = show(&script.records[before..], |out| PlainScreen::new(out, options));
     insta::assert_snapshot!(text, @r#"
     resumed run 0119a4c2 in /srv/anna/shop
       agent   claude -p --append 'be brief'
+      gates   none: "complete" will be the agent's word alone, unproved
+              add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
       limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
       done    1 iteration, goes on with #2
     #2 interrupted after 0s: ralph went down; it runs again
@@ -143,9 +145,9 @@ fn hostile_text_stays_in_its_line() {
 
 #[test]
 fn the_live_line_follows_the_run() {
-    let shared = Shared::default();
+    let captured = Captured::default();
     let mut screen =
-        LiveScreen::new(Box::new(shared.clone()), options(false, Verbosity::Normal), || Some(60));
+        LiveScreen::new(Box::new(captured.clone()), options(false, Verbosity::Normal), || Some(60));
     let mut script = Script::start(plan());
     let mut shown = 0;
     let mut last_line = |script: &Script, screen: &mut LiveScreen, now: Timestamp| {
@@ -154,7 +156,7 @@ fn the_live_line_follows_the_run() {
         }
         shown = script.records.len();
         screen.tick(now);
-        let terminal = terminal(40, 60, &shared.text());
+        let terminal = terminal(40, 60, &captured.text());
         let contents = terminal.screen().contents();
         contents.lines().last().unwrap_or_default().to_owned()
     };
@@ -190,14 +192,14 @@ fn no_text_and_no_width_makes_two_lines_of_the_live_line() {
         for width in [0, 1, 2, 5, 20, 79] {
             let mut script = Script::start(plan());
             script.says(&said);
-            let shared = Shared::default();
+            let captured = Captured::default();
             let mut screen =
-                LiveScreen::new(Box::new(shared.clone()), options(true, Verbosity::Normal), move || {
+                LiveScreen::new(Box::new(captured.clone()), options(true, Verbosity::Normal), move || {
                     Some(width)
                 });
             script.records.iter().for_each(|record| screen.event(record));
             screen.tick(script.now.plus(std::time::Duration::from_secs(1)));
-            let text = shared.text();
+            let text = captured.text();
             let opening = text.find("\r\u{1b}[?7l").unwrap_or(text.len());
             let row = |text: &str| terminal(30, 80, text).screen().cursor_position().0;
             assert_eq!(row(&text), row(&text[..opening]), "{width} {said}");
@@ -232,18 +234,18 @@ fn a_line_that_is_too_wide_for_the_terminal_breaks_between_words() {
 fn what_the_terminal_writes_at_ctrl_c_leaves_nothing_behind() {
     let mut script = Script::start(plan());
     script.says(&"reading and reading ".repeat(9));
-    let mut shared = Shared::default();
+    let mut captured = Captured::default();
     let mut screen =
-        LiveScreen::new(Box::new(shared.clone()), options(false, Verbosity::Normal), || Some(70));
+        LiveScreen::new(Box::new(captured.clone()), options(false, Verbosity::Normal), || Some(70));
     script.records.iter().for_each(|record| screen.event(record));
     screen.tick(script.now.plus(std::time::Duration::from_secs(1)));
-    let seen = |shared: &Shared| terminal(20, 70, &shared.text()).screen().contents();
-    assert!(seen(&shared).lines().last().unwrap().ends_with('…'), "{}", seen(&shared));
-    std::io::Write::write_all(&mut shared, b"^C^C").unwrap();
+    let seen = |captured: &Captured| terminal(20, 70, &captured.text()).screen().contents();
+    assert!(seen(&captured).lines().last().unwrap().ends_with('…'), "{}", seen(&captured));
+    std::io::Write::write_all(&mut captured, b"^C^C").unwrap();
     let told = script.records.len();
     script.asks_to_stop(StopHow::AfterIteration, Interrupt::Int);
     script.records[told..].iter().for_each(|record| screen.event(record));
-    let after = seen(&shared);
+    let after = seen(&captured);
     let last: Vec<&str> = after.lines().rev().take(2).collect();
     assert!(last[0].contains("stops after this  reading") && last[1].ends_with("ends it now"), "{after}");
     assert!(!after.contains("^C") && after.matches("#1 of 100").count() == 1, "{after}");
@@ -252,15 +254,15 @@ fn what_the_terminal_writes_at_ctrl_c_leaves_nothing_behind() {
 #[test]
 fn an_unchanged_line_is_not_drawn_again() {
     let script = Script::start(plan());
-    let shared = Shared::default();
+    let captured = Captured::default();
     let mut screen =
-        LiveScreen::new(Box::new(shared.clone()), options(false, Verbosity::Normal), || Some(60));
+        LiveScreen::new(Box::new(captured.clone()), options(false, Verbosity::Normal), || Some(60));
     script.records.iter().for_each(|record| screen.event(record));
-    let before = shared.text();
+    let before = captured.text();
     screen.tick(script.now);
-    assert_eq!(shared.text(), before);
+    assert_eq!(captured.text(), before);
     screen.tick(script.now.plus(std::time::Duration::from_millis(125)));
-    assert_ne!(shared.text(), before);
+    assert_ne!(captured.text(), before);
 }
 
 #[test]

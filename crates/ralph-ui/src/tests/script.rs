@@ -9,11 +9,11 @@ pub use ralph_model::script::*;
 
 use crate::{Screen, ScreenOptions, Style, Verbosity};
 
-/// What is known of a resumed run: its numbers, not its rows.
-pub fn counted(records: &[Record]) -> Fold {
-    let mut folder = ralph_core::observe::Folder::default();
-    records.iter().for_each(|record| folder.push(record));
-    Fold::from_folder(folder)
+/// What the screen of a resumed run knows of it.
+pub fn resumed(records: &[Record]) -> Fold {
+    let mut fold = Fold::from_folder(records.iter().collect());
+    records.iter().for_each(|record| fold.recall(record));
+    fold
 }
 
 pub fn options(color: bool, verbosity: Verbosity) -> ScreenOptions {
@@ -22,9 +22,9 @@ pub fn options(color: bool, verbosity: Verbosity) -> ScreenOptions {
 
 /// An output that the test can read.
 #[derive(Clone, Default)]
-pub struct Shared(Arc<Mutex<Vec<u8>>>);
+pub struct Captured(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for Captured {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -35,7 +35,7 @@ impl Write for Shared {
     }
 }
 
-impl Shared {
+impl Captured {
     pub fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
@@ -43,8 +43,8 @@ impl Shared {
 
 /// What a screen writes about a run.
 pub fn show<S: Screen>(records: &[Record], open: impl FnOnce(Box<dyn Write + Send>) -> S) -> String {
-    let shared = Shared::default();
-    let mut screen = open(Box::new(shared.clone()));
+    let captured = Captured::default();
+    let mut screen = open(Box::new(captured.clone()));
     for record in records {
         screen.event(record);
         if screen.moves() {
@@ -52,7 +52,7 @@ pub fn show<S: Screen>(records: &[Record], open: impl FnOnce(Box<dyn Write + Sen
         }
     }
     screen.finish();
-    shared.text()
+    captured.text()
 }
 
 pub fn plain(records: &[Record], verbosity: Verbosity) -> String {

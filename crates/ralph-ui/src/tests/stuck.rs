@@ -85,9 +85,8 @@ fn a_recorded_run_is_looked_at_again_with_other_settings() {
             _ => Some(sketch(ERROR)),
         };
         let looked = script.records.iter().filter_map(|record| rehearsal.apply(&record.event, kept));
-        let seen: Vec<_> = looked
-            .map(|one| detect::Looked { iteration: one.iteration, hat: one.hat, findings: one.findings })
-            .collect();
+        let seen: Vec<_> =
+            looked.map(|one| detect::Looked::new(one.iteration, one.hat, one.findings)).collect();
         detect::render("0119a4c2", &seen, plan, &Style::plain())
     };
     insta::assert_snapshot!(seen(&StuckPlan::default()));

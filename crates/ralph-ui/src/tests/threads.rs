@@ -22,19 +22,19 @@ fn clock() -> impl Fn() -> Timestamp + Send + 'static {
 #[test]
 fn finish_writes_every_line() {
     let records = eventful().records;
-    let shared = Shared::default();
-    let screen = PlainScreen::new(Box::new(shared.clone()), options(false, Verbosity::Verbose));
+    let captured = Captured::default();
+    let screen = PlainScreen::new(Box::new(captured.clone()), options(false, Verbosity::Verbose));
     let thread = ScreenThread::start(Box::new(screen), clock()).unwrap();
     records.iter().for_each(|record| thread.send(record.clone()));
     thread.finish();
-    assert_eq!(shared.text(), plain(&records, Verbosity::Verbose));
+    assert_eq!(captured.text(), plain(&records, Verbosity::Verbose));
 }
 
 /// Says when it is written to, and does not go on before it may.
 struct Gate {
     reached: Sender<()>,
     open: Receiver<()>,
-    out: Shared,
+    out: Captured,
 }
 
 impl Write for Gate {
@@ -53,7 +53,7 @@ impl Write for Gate {
 fn a_blocked_reader_blocks_no_sender_and_costs_bounded_memory() {
     let (reached, at_gate) = channel();
     let (let_go, open) = channel();
-    let out = Shared::default();
+    let out = Captured::default();
     let thread = ScreenThread::start(
         Box::new(JsonScreen::new(Box::new(Gate { reached, open, out: out.clone() }))),
         clock(),
@@ -84,19 +84,19 @@ fn a_blocked_reader_blocks_no_sender_and_costs_bounded_memory() {
 fn a_reader_that_never_reads_can_be_given_up() {
     let (reached, at_gate) = channel();
     let (let_go, open) = channel();
-    let screen = JsonScreen::new(Box::new(Gate { reached, open, out: Shared::default() }));
+    let screen = JsonScreen::new(Box::new(Gate { reached, open, out: Captured::default() }));
     let thread = ScreenThread::start(Box::new(screen), clock()).unwrap();
     thread.send(eventful().records[0].clone());
     at_gate.recv().unwrap();
     assert!(!thread.finish_within(Duration::from_millis(1)));
     drop(let_go);
 
-    let shared = Shared::default();
-    let screen = PlainScreen::new(Box::new(shared.clone()), options(false, Verbosity::Normal));
+    let captured = Captured::default();
+    let screen = PlainScreen::new(Box::new(captured.clone()), options(false, Verbosity::Normal));
     let thread = ScreenThread::start(Box::new(screen), clock()).unwrap();
     thread.send(eventful().records[0].clone());
     assert!(thread.finish_within(Duration::from_secs(60)));
-    assert!(shared.text().contains("0119a4c2"));
+    assert!(captured.text().contains("0119a4c2"));
 }
 
 /// Counts ticks, and moves from the first record to the second.
@@ -136,13 +136,13 @@ fn ticks_come_only_while_something_moves() {
 #[test]
 fn a_live_screen_on_a_thread_ends_with_its_line_erased() {
     let script = eventful();
-    let shared = Shared::default();
-    let screen = LiveScreen::new(Box::new(shared.clone()), options(false, Verbosity::Normal), || Some(80));
+    let captured = Captured::default();
+    let screen = LiveScreen::new(Box::new(captured.clone()), options(false, Verbosity::Normal), || Some(80));
     let now = Arc::new(script.now);
     let thread = ScreenThread::start(Box::new(screen), move || *now).unwrap();
     script.records.iter().for_each(|record| thread.send(record.clone()));
     thread.finish();
-    let terminal = terminal(60, 80, &shared.text());
+    let terminal = terminal(60, 80, &captured.text());
     assert_eq!(terminal.screen().contents().trim_end(), plain(&script.records, Verbosity::Normal).trim_end());
 }
 

@@ -1,7 +1,8 @@
 //! Gates and claims in words.
 
 use ralph_model::event::{
-    CompletionAccepted, CompletionRejected, Event, GateFinished, GatesFinished, GatesStarted,
+    CompletionAccepted, CompletionDeferred, CompletionInferred, CompletionRejected, Event, GateFinished,
+    GatesFinished, GatesStarted, Inference,
 };
 use ralph_model::ids::IterationNumber;
 use ralph_model::text::clean;
@@ -37,6 +38,34 @@ pub(crate) fn rejected(claim: &CompletionRejected) -> String {
     format!("#{} is not believed: {}", claim.iteration, foreign(&claim.why))
 }
 
+/// A claim that waits, `#2 says that the task is complete; first comes code_reviewer`, or that nobody has made.
+pub(crate) fn claim(event: &Event) -> Option<String> {
+    match event {
+        Event::CompletionDeferred(claim) => {
+            Some(format!("#{} says that the task is complete; {}", claim.iteration, first(claim)))
+        }
+        Event::CompletionInferred(claim) => Some(inferred(claim)),
+        _ => None,
+    }
+}
+
+fn first(claim: &CompletionDeferred) -> String {
+    let hats: Vec<String> = claim.hats.iter().map(|hat| clean(hat)).collect();
+    format!("first comes {}", hats.join(", "))
+}
+
+fn inferred(claim: &CompletionInferred) -> String {
+    match claim.from {
+        Inference::RequiredEvents => {
+            "everything that is required was published, and nothing is pending: that is a claim".to_owned()
+        }
+        Inference::WaitingClaim => {
+            let hat = claim.hat.as_deref().map(clean).unwrap_or_default();
+            format!("nothing is pending any more: the claim of {hat} is judged")
+        }
+    }
+}
+
 pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
     match event {
         Event::GatesStarted(e) => Some(e.iteration),
@@ -44,6 +73,8 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
         Event::GateFinished(e) => Some(e.iteration),
         Event::GatesFinished(e) => Some(e.iteration),
         Event::GatesKilled(e) => Some(e.iteration),
+        Event::CompletionDeferred(e) => Some(e.iteration),
+        Event::CompletionInferred(e) => Some(e.iteration),
         Event::CompletionAccepted(e) => Some(e.iteration),
         Event::CompletionRejected(e) => Some(e.iteration),
         _ => None,
@@ -64,6 +95,8 @@ pub(crate) fn details(event: &Event) -> String {
         }
         Event::GatesFinished(e) => gates_finished(e),
         Event::GatesKilled(e) => kill_cause(&e.why, e.grace),
+        Event::CompletionDeferred(e) => first(e),
+        Event::CompletionInferred(e) => inferred(e),
         Event::CompletionAccepted(e) => accepted(e),
         Event::CompletionRejected(e) => foreign(&e.why),
         _ => String::new(),
@@ -76,9 +109,13 @@ fn gates_finished(ran: &GatesFinished) -> String {
         true => String::new(),
         false => format!(", meanwhile changed: {}", foreign(&ran.moved.join(", "))),
     };
+    let left_out = match ran.left_out.is_empty() {
+        true => String::new(),
+        false => format!(", left out: {}", foreign(&ran.left_out.join(", "))),
+    };
     let unseen =
         ran.unseen.as_ref().map(|why| format!(", tree not seen: {}", foreign(why))).unwrap_or_default();
-    format!("after {}{tree}{moved}{unseen}", duration(ran.duration))
+    format!("after {}{tree}{moved}{left_out}{unseen}", duration(ran.duration))
 }
 
 fn accepted(claim: &CompletionAccepted) -> String {
@@ -118,8 +155,27 @@ mod tests {
                 error: None,
                 duration: Duration::from_micros(micros),
                 tail: String::new(),
+                tests: None,
+                tampering: None,
             };
             assert_eq!(finished(&gate, true).rest, format!(" {shown}"));
         }
+    }
+
+    #[test]
+    fn a_claim_that_waits_or_that_nobody_made_has_a_line() {
+        let iteration = IterationNumber(2);
+        let hats = vec!["code_reviewer".into(), "docs\u{1b}[31m".into()];
+        let waits = Event::CompletionDeferred(CompletionDeferred { iteration, hats });
+        let words = "#2 says that the task is complete; first comes code_reviewer, docs";
+        assert_eq!(claim(&waits).as_deref(), Some(words));
+        assert_eq!((details(&waits).as_str(), iteration_of(&waits)), (&words[35..], Some(iteration)));
+        let inferred = |from| {
+            let hat = Some("executor".into());
+            claim(&Event::CompletionInferred(CompletionInferred { iteration, from, hat })).unwrap_or_default()
+        };
+        assert!(inferred(Inference::WaitingClaim).ends_with("the claim of executor is judged"));
+        assert!(inferred(Inference::RequiredEvents).starts_with("everything that is required was published"));
+        assert_eq!(claim(&Event::RunPaused {}), None);
     }
 }

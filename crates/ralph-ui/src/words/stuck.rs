@@ -28,7 +28,7 @@ fn suspected(suspected: &LoopSuspected) -> String {
     format!("{} ({})", foreign(&suspected.evidence), clean(suspected.detector.as_str()))
 }
 
-/// What is done about it.
+/// What ralph does about the circle.
 fn answer(detected: &LoopDetected) -> String {
     let of = detected.of.map(|of| format!(" (alarm {} of {of})", detected.alarm)).unwrap_or_default();
     match detected.action {
@@ -42,7 +42,7 @@ fn answer(detected: &LoopDetected) -> String {
     }
 }
 
-/// The whole report, and what comes of it. What can be done about a run that stops is said at its end.
+/// The whole report, and what ralph does about the circle. Commands for a run that stops stand in the closing block.
 pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
     let mut lines = evidence(detected, paint);
     let options = if detected.action == LoopAnswer::Stop { Vec::new() } else { options(detected) };
@@ -50,7 +50,7 @@ pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
     lines
 }
 
-/// What was seen.
+/// The iterations of the circle and their pattern.
 pub(crate) fn evidence(detected: &LoopDetected, paint: Paint) -> Vec<String> {
     let head =
         format!("going in circles: {} ({})", foreign(&detected.pattern), clean(detected.detector.as_str()));

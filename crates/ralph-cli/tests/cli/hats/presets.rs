@@ -73,7 +73,7 @@ const CASES: [Case; 6] = [
 fn each_runs_to_its_completion() {
     for case in &CASES {
         let world = World::new();
-        world.run(case.done, &["--preset", case.name]).expect(0);
+        world.run(case.done, &["--preset", case.name, "--set", GATE]).expect(0);
         let events = world.events();
         assert_eq!(world.stopped(), ("complete".to_owned(), 0), "{}", case.name);
         assert_eq!(events.last("hat.activated")["hat"], case.last, "{}", case.name);
@@ -81,11 +81,39 @@ fn each_runs_to_its_completion() {
     }
 }
 
+/// What is required is said in the last iteration of each; nobody has to claim anything besides.
+#[test]
+fn what_is_required_completes_each_that_requires_something() {
+    for case in CASES.iter().filter(|case| !["tdd", "research"].contains(&case.name)) {
+        let world = World::new();
+        let script = case.done.replace("say <ralph>COMPLETE</ralph>", "say fine");
+        world.run(&script, &["--preset", case.name, "--set", GATE]).expect(0);
+        let events = world.events();
+        assert_eq!(world.stopped(), ("complete".to_owned(), 0), "{}", case.name);
+        assert_eq!(events.last("hat.activated")["hat"], case.last, "{}", case.name);
+        assert_eq!(events.of("completion.inferred").len(), 1, "{}", case.name);
+        assert!(events.of("completion.claimed").is_empty(), "{}", case.name);
+        world.verify();
+    }
+}
+
+#[test]
+fn an_escalator_that_only_writes_things_down_ends_the_review_loop_for_a_person() {
+    let world = World::new();
+    let script = "hat executor: emit implementation.done ok\nhat code_reviewer: emit review.changes_requested no\n\
+        hat escalator: write REVIEW.md open\nhat ralph: write never x";
+    let done = world.run(script, &["--preset", "review-loop", "--set", GATE]).expect(4);
+    assert_eq!(world.stopped(), ("hat_exhausted".to_owned(), 4));
+    assert!(done.stdout.contains("--reset-hat code_reviewer"), "{}", done.stdout);
+    assert_eq!(world.events().last("hat.activated")["hat"], "escalator");
+    world.verify();
+}
+
 #[test]
 fn each_runs_to_its_exhaustion() {
     for case in &CASES {
         let world = World::new();
-        world.run(case.never, &["--preset", case.name]).expect(case.ends.1 as i32);
+        world.run(case.never, &["--preset", case.name, "--set", GATE]).expect(case.ends.1 as i32);
         assert_eq!(world.stopped(), (case.ends.0.to_owned(), case.ends.1), "{}", case.name);
         let events = world.events();
         let exhausted = events.of("hat.exhausted");
@@ -103,28 +131,58 @@ fn each_passes_the_check_without_warnings() {
     for line in listed.lines() {
         let (name, summary) = line.split_once("  ").expect("a name and what it is");
         assert!(summary.trim().ends_with('.'), "{line}");
-        let mut args = vec!["check", "--preset", name, "--set", "agent=/bin/cat"];
-        if name == "strict" {
-            args.extend(["--set", GATES]);
-        }
-        let done = world.ralph(args).expect(0);
+        let gates = if name == "strict" { GATES } else { GATE };
+        let args = ["check", "--preset", name, "--set", "agent=/bin/cat", "--set"];
+        let refused = world.ralph(&args[..5]).expect(2);
+        assert!(refused.stderr.contains("`gates: auto` found no test"), "{name}: {}", refused.stderr);
+        let done = world.ralph(args.iter().chain([&gates])).expect(0);
         assert!(done.stdout.contains("is fine") && done.stderr.is_empty(), "{name}: {}", done.stderr);
     }
 }
 
+/// In an empty folder there is no gate to be found, and no preset does without.
+const GATE: &str = "gates=[{name: t, run: 'true', kind: test}]";
 const GATES: &str = "gates=[{name: t, run: 'true', kind: test}, {name: l, run: 'true', kind: lint}, \
     {name: c, run: 'test -f done', kind: typecheck}]";
 
 #[test]
-fn strict_proves_and_quick_believes() {
+fn strict_proves_everything_and_quick_what_there_is() {
     let world = World::new();
     let script = "on 2: write done x\nsay <ralph>COMPLETE</ralph>";
     world.run(script, &["--preset", "strict", "--set", GATES]).expect(0);
     assert_eq!(world.events().finished().len(), 2);
     let world = World::new();
-    world.run(script, &["--preset", "quick"]).expect(0);
+    world.run(script, &["--preset", "quick", "--set", GATE]).expect(0);
     assert_eq!(world.events().finished().len(), 1);
-    world.run("say more", &["--preset", "quick"]).expect(3);
+    world.run("say more", &["--preset", "quick", "--set", GATE]).expect(3);
+}
+
+#[test]
+fn a_preset_proves_its_end_with_what_the_project_has_or_does_not_start() {
+    let world = World::new();
+    let refused = world.run("say <ralph>COMPLETE</ralph>", &["--preset", "quick"]).expect(2);
+    for part in ["`gates: auto` found no test", "preset quick", "--set 'gates=[{name: tests"] {
+        assert!(refused.stderr.contains(part), "no {part} in {}", refused.stderr);
+    }
+    assert_eq!(world.run_dirs().len(), 0, "nothing was started");
+    if !std::path::Path::new("/usr/bin/make").exists() {
+        eprintln!("skipped: make is not installed");
+        return;
+    }
+    world.write("Makefile", "test:\n\ttest -f done\n");
+    let script = "on 2: write done x\nsay <ralph>COMPLETE</ralph>";
+    let done = world.run(script, &["--preset", "quick"]).expect(0);
+    assert!(
+        done.stderr.contains("gates found in this project: tests (`make test`, from Makefile: test)"),
+        "{}",
+        done.stderr
+    );
+    let events = world.events();
+    assert_eq!(events.fields("gate.finished", "passed"), [false, true]);
+    assert_eq!(events.last("run.started")["plan"]["gates"][0]["name"], "tests");
+    // What is written lies over what is found.
+    let done = world.run("say <ralph>COMPLETE</ralph>", &["--preset", "quick", "--set", GATE]).expect(0);
+    assert!(!done.stderr.contains("gates found"), "{}", done.stderr);
 }
 
 #[test]
@@ -143,7 +201,7 @@ fn init_writes_one_and_never_over_anything() {
 #[test]
 fn a_file_and_flags_change_a_preset() {
     let world = world("hats: {code_reviewer: {max_activations: 1}}\n");
-    world.run(CASES[0].never, &["--preset", "review-loop"]).expect(4);
+    world.run(CASES[0].never, &["--preset", "review-loop", "--set", GATE]).expect(4);
     assert_eq!(world.events().last("hat.exhausted")["activations"], 1);
     let unknown = world.ralph(["run", "--preset", "nope", "-p", "x"]).expect(2);
     assert!(unknown.stderr.contains("known here: review-loop"), "{}", unknown.stderr);
@@ -154,7 +212,7 @@ fn what_init_writes_takes_its_task_from_prompt_md() {
     let world = World::new();
     world.ralph(["init", "--preset", "tdd"]).expect(0);
     let checked = |args: &[&str]| {
-        let agent = ["check", "--set", "agent.command=sh"];
+        let agent = ["check", "--set", "agent.command=sh", "--set", GATE];
         world.ralph([&agent, args].concat()).expect(0).stdout
     };
     let prompt_file = || {

@@ -87,14 +87,48 @@ fn check_says_what_can_not_work_with_line_and_caret() {
     let world =
         world(&format!("agent: cat\nprompt: x\n{}", REVIEW_LOOP.replace("    max_activations: 3\n", "")));
     let done = world.ralph(["check"]).expect(0);
-    assert!(done.stdout.contains("with 4 warnings"), "{}", done.stdout);
+    assert!(done.stdout.contains("with 5 warnings"), "{}", done.stdout);
     for part in [
         "executor → implementation.done → code_reviewer → review.changes_requested → executor",
         "no hat handles `escalation.logged`",
         "nobody can publish `*.exhausted`",
+        "`executor` may complete the run before `code_reviewer` has seen its work",
         "^^^^^^^^^^^^^",
         "help: set `max_activations`",
     ] {
         assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
     }
+}
+
+/// The loop as it is first written down, what the check says about it, and that its advice is right.
+#[test]
+fn the_advice_of_check_is_right_when_it_is_followed() {
+    let hats = "hats:\n  executor: {triggers: [task.start, review.changes_requested], publishes: [implementation.done]}\n  \
+        code_reviewer: {triggers: [implementation.done], publishes: [review.approved, review.changes_requested], \
+        max_activations: 3}\n";
+    // The executor claims each time; the reviewer is satisfied the second time and claims nothing.
+    let script = "hat executor: write a.txt %i\nhat executor: emit implementation.done ok\n\
+        hat executor: say <ralph>COMPLETE</ralph>\non 2: emit review.changes_requested no\non 4: emit review.approved good";
+    let advised = world(&format!("agent: cat\nprompt: x\n{hats}"));
+    let done = advised.ralph(["check"]).expect(0);
+    for part in
+        ["no hat handles `review.approved`", "`event_loop.required_events`", "`executor` may complete"]
+    {
+        assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
+    }
+    let done = world(hats).run(script, &[]).expect(4);
+    assert!(done.stdout.contains("`event_loop.required_events`"), "{}", done.stdout);
+    let followed = format!("event_loop: {{required_events: [review.approved]}}\n{hats}");
+    let done = world(&format!("agent: cat\nprompt: x\n{followed}")).ralph(["check"]).expect(0);
+    assert!(done.stdout.contains("is fine") && done.stderr.is_empty(), "{}", done.stderr);
+    let world = world(&followed);
+    let done = world.run(script, &[]).expect(0);
+    assert!(
+        done.stdout.contains("#1 says that the task is complete; first comes code_reviewer"),
+        "{}",
+        done.stdout
+    );
+    assert_eq!(world.events().of("completion.deferred").len(), 2);
+    assert_eq!(world.events().finished().len(), 4);
+    world.verify();
 }

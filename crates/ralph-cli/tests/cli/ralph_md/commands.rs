@@ -195,11 +195,15 @@ fn max_runtime_ends_a_command_too() {
 
 #[test]
 fn the_iteration_timeout_is_the_agents() {
-    let ralph = Ralph::of("sleep 10ms");
+    let ralph = Ralph::of("sleep 100s");
     let settings = format!("commands:\n  - name: slow\n    run: {FAKE_AGENT} -c 'sleep 600ms'");
     ralph.write(&settings, "x").run(&["-n", "1", "-t", "0.5"]).expect(3);
-    assert_eq!(ralph.world.events().fields("iteration.finished", "outcome"), ["ok"]);
-    let ralph = Ralph::of("sleep 100s");
-    ralph.write(&settings, "x").run(&["-n", "1", "-t", "0.5"]).expect(3);
-    assert_eq!(ralph.world.events().fields("iteration.finished", "outcome"), ["timed_out"]);
+    let events = ralph.world.events();
+    assert_eq!(events.fields("iteration.finished", "outcome"), ["timed_out"]);
+    let millis = |kind: &str| {
+        let at = events.last(kind)["at"].as_str().expect("a time").to_owned();
+        at.parse::<ralph_core::time::Timestamp>().expect("a time").as_millis()
+    };
+    let (ended, killed) = (millis("command.finished"), millis("agent.killed"));
+    assert!(killed - ended >= 500, "the time of the command was counted");
 }

@@ -20,7 +20,7 @@ fn an_agent_that_takes_too_long_has_failed() {
     ralph.write("", "x").run(&["-n", "2", "-t", "0.1", "-s"]).expect(1);
     assert_eq!(ralph.world.stopped().0, "stop_on_error", "to be out of time is a failure");
     let ralph = Ralph::of("ignore-term\nsleep 100s");
-    ralph.write("", "x").run(&["-n", "1", "-t", "0.5"]).expect(3);
+    ralph.write("", "x").run(&["-n", "1", "-t", "2"]).expect(3);
     let events = ralph.world.events();
     assert_eq!(events.last("agent.killed")["grace_ms"], 3000);
     assert_eq!(events.last("agent.exited")["exit"], json!({"signal": 9}));

@@ -7,14 +7,14 @@ use crate::event::{
     CompletionRejected, GateFinished, GatesFinished, ToolCall, ToolCalled, ToolFinished, ToolKind,
     ToolResult, TreeSeen,
 };
-use crate::plan::{GatePlan, GateWhen, NoErrors, Proof};
+use crate::plan::{Gate, GateWhen, NoErrors, Stop};
 
-fn with(proof: Proof) -> Run {
-    Run::new(Plan { proof, ..plan() })
+fn with(stop: Stop) -> Run {
+    Run::new(Plan { stop, ..plan() })
 }
 
 fn gated() -> Run {
-    with(Proof { gates: vec![GatePlan::new("tests", &["make"])], ..Proof::default() })
+    Run::new(Plan { gates: vec![Gate::new("tests", &["make"])], ..plan() })
 }
 
 /// The checks that are recognised in the commands of these tests.
@@ -73,12 +73,21 @@ fn gates_end(run: &mut Run, work: &RunGates, passed: bool) -> Vec<&'static str> 
             error: None,
             duration: secs(1),
             tail: "what it said".into(),
+            tests: None,
+            tampering: None,
         };
         run.send(Report::GateFinished(result));
     }
     let tree = Some(TreeSeen { hash: "h".into(), commit: Some("c".into()) });
-    let finished =
-        GatesFinished { iteration, round, duration: secs(2), tree, moved: Vec::new(), unseen: None };
+    let finished = GatesFinished {
+        iteration,
+        round,
+        duration: secs(2),
+        tree,
+        moved: Vec::new(),
+        left_out: Vec::new(),
+        unseen: None,
+    };
     run.send(Report::GatesFinished(finished))
 }
 
@@ -88,7 +97,7 @@ fn rejected(run: &Run) -> CompletionRejected {
 
 #[test]
 fn a_required_kind_of_check_has_to_have_been_run_and_passed() {
-    let mut run = with(Proof { require_passing_tests: true, ..Proof::default() });
+    let mut run = with(Stop { require_passing_tests: true, ..Stop::default() });
     claim(&mut run);
     assert_eq!(rejected(&run).why, "require_passing_tests: no test command was run");
     tool(&mut run, "cargo test", 101);
@@ -110,14 +119,14 @@ fn a_check_that_is_left_failing_refuses_a_claim_unless_told_otherwise() {
         (NoErrors::Strict, Some("require_no_errors: a tool call failed: eslint .")),
         (NoErrors::Off, None),
     ] {
-        let mut run = with(Proof { require_no_errors: rule, ..Proof::default() });
+        let mut run = with(Stop { require_no_errors: rule, ..Stop::default() });
         tool(&mut run, "grep -rn todo src", 1);
         tool(&mut run, "eslint .", 1);
         claim(&mut run);
         let refused = run.engine.state().proof.rejected.as_ref().map(|claim| claim.why.as_str());
         assert_eq!(refused, why, "{rule:?}");
     }
-    let mut run = with(Proof::default());
+    let mut run = with(Stop::default());
     tool(&mut run, "ls missing", 2);
     claim(&mut run);
     assert_eq!(run.stop_reason(), Some(("complete", 0)), "looking around is no error");
@@ -125,9 +134,9 @@ fn a_check_that_is_left_failing_refuses_a_claim_unless_told_otherwise() {
 
 #[test]
 fn what_ralph_ran_outranks_what_the_agent_reported() {
-    let gate = GatePlan { kind: Some(Kind::Test), ..GatePlan::new("tests", &["make"]) };
-    let proof = Proof { gates: vec![gate], require_passing_tests: true, ..Proof::default() };
-    let mut run = with(proof);
+    let gate = Gate { kind: Some(Kind::Test), ..Gate::new("tests", &["make"]) };
+    let stop = Stop { require_passing_tests: true, ..Stop::default() };
+    let mut run = Run::new(Plan { stop, gates: vec![gate], ..plan() });
     tool(&mut run, "cargo test", 101);
     claim(&mut run);
     let work = round(&run);
@@ -160,7 +169,15 @@ fn a_claim_whose_gates_were_cut_short_is_still_open_after_a_resume() {
     let work = round(&run);
     assert_eq!(run.send(stop(StopHow::Kill)), ["stop.requested", "gates.killed"]);
     let (iteration, moved) = (work.iteration, Vec::new());
-    let cut = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved, unseen: None };
+    let cut = GatesFinished {
+        iteration,
+        round: 1,
+        duration: secs(1),
+        tree: None,
+        moved,
+        left_out: Vec::new(),
+        unseen: None,
+    };
     assert_eq!(run.send(Report::GatesFinished(cut)), ["gates.finished", "run.stopped"]);
     assert_eq!(run.stop_reason(), Some(("interrupted", 130)));
     assert_eq!(run.crash_and_resume(), ["run.resumed", "gates.started"], "nothing is paid for twice");
@@ -179,6 +196,7 @@ fn the_same_in_the_second_round_and_a_polite_stop_takes_nothing_back() {
             duration: secs(1),
             tree: None,
             moved,
+            left_out: Vec::new(),
             unseen: None,
         })
     };
@@ -198,7 +216,15 @@ fn a_gate_without_a_result_has_not_passed_and_results_of_another_round_do_not_co
     let late = RunGates { round: 7, ..work.clone() };
     assert_eq!(gates_end(&mut run, &late, true), Vec::<&str>::new());
     let (iteration, moved) = (work.iteration, Vec::new());
-    let lost = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved, unseen: None };
+    let lost = GatesFinished {
+        iteration,
+        round: 1,
+        duration: secs(1),
+        tree: None,
+        moved,
+        left_out: Vec::new(),
+        unseen: None,
+    };
     run.send(Report::GatesFinished(lost));
     assert_eq!(rejected(&run).why, "tests: it did not run");
 }
@@ -218,19 +244,29 @@ fn nobody_knows_what_gates_saw_of_a_tree_that_can_not_be_read() {
         error: None,
         duration: secs(1),
         tail: String::new(),
+        tests: None,
+        tampering: None,
     };
     run.send(Report::GateFinished(result));
     let unseen = Some("the index is damaged".to_owned());
     let (iteration, moved) = (work.iteration, Vec::new());
-    let blind = GatesFinished { iteration, round: 1, duration: secs(1), tree: None, moved, unseen };
+    let blind = GatesFinished {
+        iteration,
+        round: 1,
+        duration: secs(1),
+        tree: None,
+        moved,
+        left_out: Vec::new(),
+        unseen,
+    };
     run.send(Report::GatesFinished(blind));
     assert_eq!(rejected(&run).why, "tree: the state of the tree cannot be read: the index is damaged");
 }
 
 #[test]
 fn a_gate_that_only_reports_refuses_nothing_and_one_of_every_iteration_asks_nothing_of_the_next() {
-    let docs = GatePlan { required: false, when: GateWhen::Iteration, ..GatePlan::new("docs", &["make"]) };
-    let mut run = with(Proof { gates: vec![docs], ..Proof::default() });
+    let docs = Gate { required: false, when: GateWhen::Iteration, ..Gate::new("docs", &["make"]) };
+    let mut run = Run::new(Plan { gates: vec![docs], ..plan() });
     run.later(1).exit(Exit::Code(0));
     let work = round(&run);
     assert_eq!(gates_end(&mut run, &work, false), ["gates.finished", "iteration.started"]);

@@ -19,6 +19,8 @@ pub struct Hat {
     pub exhausted: bool,
     /// There is nothing it may publish, so it is not asked to.
     pub(super) mute: bool,
+    /// It may say that the task is complete.
+    pub(super) completes: bool,
     pub pending: VecDeque<Arc<TopicMessage>>,
     /// What it would have been given, were it not exhausted.
     pub(super) missed: Vec<Arc<TopicMessage>>,

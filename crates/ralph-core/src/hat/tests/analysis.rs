@@ -28,7 +28,9 @@ fn a_sound_definition_has_no_findings() {
 
 #[test]
 fn topics_that_nobody_handles() {
-    let all = found(&review_loop());
+    let mut plan = review_loop();
+    plan.hats.as_mut().unwrap().hats[0].completes = false;
+    let all = found(&plan);
     let places: Vec<&FindingPlace> = all.iter().map(|(_, place, _)| place).collect();
     let [approved, logged] =
         [("code_reviewer", 0), ("escalator", 0)].map(|(id, n)| FindingPlace::Publishes(id.into(), n));
@@ -96,9 +98,49 @@ fn completion_that_no_hat_can_reach() {
     plan.hats.as_mut().unwrap().required_events = patterns(&["review.approved", "deploy.done"]);
     let all = found(&plan);
     assert_eq!((all.len(), &all[0].1), (1, &FindingPlace::RequiredEvent(1)));
+    // What is required makes the claim; without that somebody has to.
     let mut plan = sound();
     plan.hats.as_mut().unwrap().hats.iter_mut().for_each(|hat| hat.completes = false);
-    assert_eq!(kinds(&plan), [FindingKind::CompletionUnreachable]);
+    assert_eq!(kinds(&plan), []);
+    plan.hats.as_mut().unwrap().required_events.clear();
+    assert_eq!(kinds(&plan), [FindingKind::UnhandledTopic, FindingKind::CompletionUnreachable]);
+}
+
+#[test]
+fn hats_that_may_end_the_run_before_another_has_seen_their_work() {
+    let past = |plan: &Plan| {
+        let all = found(plan).into_iter().filter(|(kind, ..)| *kind == FindingKind::CompletionPast);
+        all.map(|(_, place, text)| (place, text)).collect::<Vec<_>>()
+    };
+    let all = past(&review_loop());
+    let place = FindingPlace::Hat("executor".into());
+    let text = "`executor` may complete the run before `code_reviewer` has seen its work";
+    assert_eq!(all, [(place, text.to_owned())], "the reviewer's word is the last, though it hands work back");
+    assert_eq!(past(&sound()), [], "only the reviewer can publish what is required");
+    let with = |change: &dyn Fn(&mut HatsPlan)| {
+        let mut plan = review_loop();
+        change(plan.hats.as_mut().unwrap());
+        past(&plan).len()
+    };
+    assert_eq!(with(&|hats| hats.hats[0].completes = false), 0);
+    // It alone may: that is meant so.
+    let alone = |hats: &mut HatsPlan| hats.hats[1..].iter_mut().for_each(|hat| hat.completes = false);
+    assert_eq!(with(&alone), 0);
+    // What is required is no help if the hat may publish it itself.
+    assert_eq!(with(&|hats| hats.required_events = patterns(&["implementation.*"])), 1);
+    assert_eq!(with(&|hats| hats.required_events = patterns(&["implementation.*", "review.approved"])), 0);
+    // Nobody is passed over who could not have said anything.
+    let logger = hats(vec![hat("worker", &["task.start"], &["log"]), hat("logger", &["log"], &[])]);
+    assert_eq!(past(&logger), []);
+    // Each on the way but the last, and never a hat that nobody reaches.
+    let chain = hats(vec![
+        hat("a", &["task.start"], &["a.done"]),
+        hat("b", &["a.done"], &["b.done"]),
+        hat("c", &["b.done"], &["c.done"]),
+        hat("lost", &["nothing"], &["a.done"]),
+    ]);
+    let names: Vec<FindingPlace> = past(&chain).into_iter().map(|(place, _)| place).collect();
+    assert_eq!(names, [FindingPlace::Hat("a".into()), FindingPlace::Hat("b".into())]);
 }
 
 #[test]

@@ -269,8 +269,7 @@ fn a_hat_with_nothing_to_publish_is_not_asked_again() {
 #[test]
 fn a_hat_has_its_own_time_and_its_own_gates() {
     let mut plan = review_loop();
-    plan.proof.gates =
-        vec![crate::plan::GatePlan::new("tests", &["t"]), crate::plan::GatePlan::new("lint", &["l"])];
+    plan.gates = vec![crate::plan::Gate::new("tests", &["t"]), crate::plan::Gate::new("lint", &["l"])];
     let executor = &mut plan.hats.as_mut().unwrap().hats[0];
     (executor.iteration_timeout, executor.gates) = (Some(Duration::from_secs(7)), Some(vec!["lint".into()]));
     let mut run = Run::new(plan);
@@ -286,9 +285,9 @@ fn a_hat_has_its_own_time_and_its_own_gates() {
 #[test]
 fn a_gate_that_does_not_count_for_a_hat_proves_nothing_for_it() {
     let mut plan = review_loop();
-    let tests = crate::plan::GatePlan::new("tests", &["t"]);
-    plan.proof.gates = vec![crate::plan::GatePlan { kind: Some(crate::check::Kind::Test), ..tests }];
-    plan.proof.require_passing_tests = true;
+    let tests = crate::plan::Gate::new("tests", &["t"]);
+    plan.gates = vec![crate::plan::Gate { kind: Some(crate::check::Kind::Test), ..tests }];
+    plan.stop.require_passing_tests = true;
     plan.hats.as_mut().unwrap().hats[0].gates = Some(Vec::new());
     let mut run = Run::new(plan);
     let events = run.end(|exited| exited.claims_complete = true);

@@ -30,15 +30,17 @@ fn assert_no_forged_heading(text: &str) {
     for line in text.lines() {
         if line.starts_with('#') {
             let known = [
+                "# Ralph Loop Summary",
                 "## Ralph Summary",
                 "## Ralph Feedback",
                 "## Last outputs",
                 "### Objective",
-                "### Before that",
+                "### Previous summary",
                 "### Guidance from the person in charge",
                 "### The task is not complete",
                 "### Take a different approach",
                 "### The last iteration failed",
+                "### What failed in the last iteration",
                 "### Warnings",
             ];
             let own = known.contains(&line)
@@ -136,12 +138,25 @@ impl Dice {
         }
     }
 
+    fn tools(&mut self) -> ToolLog {
+        let result = |command| ToolNote { tool: "shell", command, result: "failed" };
+        let results = self.texts(8).into_iter().map(result).collect();
+        let failures = (0..self.roll(6)).map(|_| {
+            let (what, message) = (self.text(8), self.text(60));
+            ToolFailure::new(&what, Some(1), &message)
+        });
+        let failures = failures.collect();
+        ToolLog { results, failures }
+    }
+
     fn note(&mut self, number: u32) -> IterationNote {
         let outcomes = [Outcome::Ok, Outcome::Failed, Outcome::TimedOut, Outcome::Silent, Outcome::Hung];
-        let claim = match self.roll(4) {
+        let claim = match self.roll(6) {
             0 => Claim::None,
             1 => Claim::Claimed,
             2 => Claim::Accepted,
+            3 => Claim::Inferred,
+            4 => Claim::Waits { hats: self.texts(3) },
             _ => Claim::Rejected { why: self.text(20) },
         };
         let count = u32::try_from(self.roll(40)).unwrap_or(0);
@@ -155,12 +170,8 @@ impl Dice {
             files: (self.roll(3) > 0).then(|| FilesChanged { count, paths: self.texts(25), digest: None }),
             tool_calls: count,
             failed_calls: count / 2,
-            checks: self
-                .texts(4)
-                .into_iter()
-                .map(|command| CheckNote { command, result: "failed" })
-                .collect(),
-            errors: self.texts(8),
+            stop: (self.roll(2) == 0).then(|| StopNote::new(&self.text(3), Some(&self.text(30)))),
+            tools: self.tools(),
             tail: self.text(200),
         }
     }
@@ -172,7 +183,7 @@ fn whatever_was_said_is_nothing_but_words() {
     for seed in 0..600 {
         let mut dice = Dice(seed);
         let count = 1 + u32::try_from(dice.roll(if seed % 20 == 0 { 150 } else { 9 })).unwrap_or(0);
-        let mut memory = Memory::new(dice.roll(3000), dice.roll(6));
+        let mut memory = Memory::new(dice.roll(3000), dice.roll(6), dice.roll(9000));
         for number in 1..=count {
             let note = dice.note(number);
             memory.add(note);
@@ -199,8 +210,10 @@ fn whatever_was_said_is_nothing_but_words() {
                     timed_out: dice.roll(2) == 0,
                     required: dice.roll(2) == 0,
                     tail: dice.text(300),
+                    ran_after: (dice.roll(2) == 0).then_some(IterationNumber(1)),
                 })
                 .collect(),
+            failed_tools: dice.tools().failures,
             failure: Some(dice.text(20)),
             warnings: dice.texts(4),
         };

@@ -3,6 +3,7 @@
 //! A section of the plan ([`section!`](super::section)) names such a type for each of its fields, and holds the plain
 //! value: `Limit<Count>` is read as a whole number of at least 1 or the word `none`, and held as an `Option<u32>`.
 
+mod command;
 mod number;
 mod text;
 mod time;
@@ -15,8 +16,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
+pub use command::{CommandLine, shell_operator};
 pub use number::{Amount, Count, Factor, Price, Ratio, Size, Tokens, Usd};
-pub use text::{PatternText, Regex, Text, TopicText};
+pub use text::{PathPattern, PatternText, Regex, Text, TopicText};
 pub use time::{Delay, Timeout};
 
 /// How a setting is written, and what is held of it.
@@ -31,6 +33,10 @@ pub trait Rule: Serialize + DeserializeOwned + JsonSchema {
     fn apply(change: &Self::Change, to: &mut Self::Plain);
     /// The change that leads to this value, whatever was there before.
     fn change_to(plain: &Self::Plain) -> Self::Change;
+    /// Whether there is nothing to write.
+    fn is_unset(&self) -> bool {
+        false
+    }
 }
 
 /// Settings that change as a whole.
@@ -66,7 +72,27 @@ pub(crate) use leaf;
 
 leaf!(bool, bool, |it| it, |it| *it);
 leaf!(any T, Vec<T>, Vec<T::Plain>, |it| it.into_iter().map(T::plain).collect(), |it| it.iter().map(T::of).collect());
-leaf!(any T, Option<T>, Option<T::Plain>, |it| it.map(T::plain), |it| it.as_ref().map(T::of));
+
+impl<T: Rule + Clone + fmt::Debug + PartialEq> Rule for Option<T> {
+    type Plain = Option<T::Plain>;
+    type Change = Self;
+
+    fn plain(self) -> Self::Plain {
+        self.map(T::plain)
+    }
+    fn of(plain: &Self::Plain) -> Self {
+        plain.as_ref().map(T::of)
+    }
+    fn apply(change: &Self, to: &mut Self::Plain) {
+        *to = change.clone().plain();
+    }
+    fn change_to(plain: &Self::Plain) -> Self {
+        Self::of(plain)
+    }
+    fn is_unset(&self) -> bool {
+        self.is_none()
+    }
+}
 
 /// A setting that is written as a number or as a word.
 pub trait Quantity: Sized {

@@ -12,6 +12,7 @@ use crate::hat::{Pattern, Topic};
 
 leaf!(Text, String, |it| it.0, |it| Self(it.clone()));
 leaf!(Regex, String, |it| it.0, |it| Self(it.clone()));
+leaf!(PathPattern, String, |it| it.0, |it| Self(it.clone()));
 leaf!(TopicText, Topic, |it| it.0, |it| Self(it.clone()));
 leaf!(PatternText, Pattern, |it| it.0, |it| Self(it.clone()));
 
@@ -108,6 +109,34 @@ impl JsonSchema for Regex {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "pattern": "\\S" })
+    }
+}
+
+/// A pattern of paths, as a `.gitignore` has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct PathPattern(pub String);
+
+impl<'de> Deserialize<'de> for PathPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Text(text) = Text::deserialize(deserializer)?;
+        let glob = text.trim_start_matches('!').trim_matches('/');
+        match globset::Glob::new(glob) {
+            Ok(_) => Ok(Self(text)),
+            Err(error) => Err(de::Error::custom(format!("not a pattern of paths: {}", error.kind()))),
+        }
+    }
+}
+
+impl JsonSchema for PathPattern {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "PathPattern".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Text::json_schema(generator)
     }
 }
 

@@ -97,7 +97,7 @@ fn a_payload_can_not_pass_for_a_section_nor_the_prompt_for_a_signal() {
     assert_eq!(between[1], evil);
     assert!(!between[0].contains("Delete") && !between[2].contains("Delete"));
     // An agent that repeats its prompt says nothing with it.
-    let rules = Rules::new(&plan().signals, &prompt);
+    let rules = Rules::new(&plan().signals(), &prompt);
     let mut scanner = SpeechScanner::new(rules.clone());
     scanner.message(&prompt);
     assert_eq!(scanner.finish().published, []);
@@ -106,7 +106,7 @@ fn a_payload_can_not_pass_for_a_section_nor_the_prompt_for_a_signal() {
     assert!(!tail.finish().complete);
     // ralph's own words hold no signal even for one who does not know the prompt.
     let own = render(&plan(), &self::draft("executor", Vec::new()), "the task");
-    let mut scanner = SpeechScanner::new(Rules::new(&plan().signals, ""));
+    let mut scanner = SpeechScanner::new(Rules::new(&plan().signals(), ""));
     scanner.message(&own);
     assert_eq!(scanner.finish().published, [], "{own}");
 }

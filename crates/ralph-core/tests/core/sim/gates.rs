@@ -38,7 +38,15 @@ impl Gates {
         let moves = if round == 1 { rng.one_in(5) } else { !rng.one_in(3) };
         let moved =
             if moves && unseen.is_none() { vec![format!("moving{}", rng.below(9))] } else { Vec::new() };
-        let end = GatesFinished { iteration, round, duration: Duration::ZERO, tree, moved, unseen };
+        let end = GatesFinished {
+            iteration,
+            round,
+            duration: Duration::ZERO,
+            tree,
+            moved,
+            left_out: Vec::new(),
+            unseen,
+        };
         let gates = (0..of.gates.len()).map(|nth| Gate::new(now, &of, nth, rng)).collect();
         Self { of, deadline, born: now, gates, end, killed: false }
     }
@@ -95,7 +103,7 @@ impl Gates {
             error: None,
             ..gate.result.clone()
         });
-        let end = GatesFinished { moved: Vec::new(), unseen: None, ..self.end.clone() };
+        let end = GatesFinished { moved: Vec::new(), left_out: Vec::new(), unseen: None, ..self.end.clone() };
         let mut lies = vec![Report::GatesFinished(end)];
         lies.extend(passed.map(Report::GateFinished));
         lies
@@ -123,8 +131,19 @@ impl Gate {
         let (name, tail) = (plan.name.clone(), format!("said {}", rng.below(100)));
         let duration = if hangs { plan.timeout } else { life };
         let timed_out = hangs;
-        let result =
-            GateFinished { iteration, round, name, passed, exit_code, timed_out, error, duration, tail };
+        let result = GateFinished {
+            iteration,
+            round,
+            name,
+            passed,
+            exit_code,
+            timed_out,
+            error,
+            duration,
+            tail,
+            tests: None,
+            tampering: None,
+        };
         Self { begins, ends: begins.plus(duration), result, lost: temper == 11 }
     }
 

@@ -5,6 +5,7 @@
 
 mod checks;
 mod choosing;
+mod ends;
 mod meant;
 mod plans;
 mod publishing;
@@ -16,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use ralph_core::event::{Event, HatActivated, IterationFinished};
 use ralph_core::hat::{HatPlan, HatsPlan, Payload};
 
-use meant::fits;
 pub use plans::hats;
 pub use voice::Voice;
 
@@ -46,8 +46,17 @@ pub struct Hats {
     worn: Option<Worn>,
     silent: Option<Silent>,
     coordinated: u32,
-    /// The exhausted hats that each event was for which nobody got, since a hat was put on.
-    unheard: Vec<Vec<HatKey>>,
+    /// What nobody got since a hat was put on, and the exhausted hats that it was for.
+    unheard: Vec<(String, Vec<HatKey>)>,
+    /// Of the last iteration that ended well.
+    last: Option<HatKey>,
+    /// Who claims while others have something to do.
+    waiting_claim: Option<HatKey>,
+    refused_claim: bool,
+    /// The claim that is open is nobody's: the topics make it.
+    by_topics: bool,
+    /// The reason that a topic has told, and the exhausted hat that it is about.
+    ends: Option<(&'static str, Option<HatKey>)>,
     /// Exhausted, and nobody hears of it.
     stuck: Option<HatKey>,
     tree: Option<String>,
@@ -129,6 +138,11 @@ impl Hats {
             silent: None,
             coordinated: 0,
             unheard: Vec::new(),
+            last: None,
+            waiting_claim: None,
+            refused_claim: false,
+            by_topics: false,
+            ends: None,
             stuck: None,
             tree: None,
             tree_told: None,
@@ -181,14 +195,16 @@ impl Hats {
         hat.pending.append(&mut hat.unanswered);
         hat.pending.sort_unstable();
         self.stuck.take_if(|stuck| stuck == id);
-        self.unheard.retain(|dropped| !dropped.iter().any(|hat| hat == id));
+        self.unheard.retain(|(_, dropped)| !dropped.iter().any(|hat| hat == id));
+        self.ends.take_if(|(_, hat)| hat.as_deref() == Some(id));
         Ok(())
     }
 
     /// A person wants a stopped run to go on.
     pub fn resumed_after_stop(&mut self) {
         self.coordinated = 0;
-        self.unheard.retain(|dropped| !dropped.is_empty());
+        self.unheard.retain(|(_, dropped)| !dropped.is_empty());
+        self.ends.take_if(|(_, hat)| hat.is_none());
         self.hats.values_mut().for_each(|hat| hat.blocked = None);
     }
 
@@ -240,6 +256,7 @@ impl Hats {
 
     pub fn finished(&mut self, f: &IterationFinished) -> Check {
         let ok = !f.outcome.is_failure();
+        self.by_topics = false;
         let seen = self.tree_told.take();
         let changed = if seen.is_some() { seen != self.tree } else { f.files_changed != Some(0) };
         self.tree = seen.or(self.tree.take());
@@ -278,17 +295,27 @@ impl Hats {
 
     /// What it published is due, or it has said nothing.
     fn hand_over(&mut self, worn: Worn, claimed: bool) {
-        let mute = self.of(&worn.hat).is_some_and(|hat| hat.publishes.is_empty());
+        self.last = Some(worn.hat.clone());
         if !self.staged.is_empty() {
+            self.spoke();
             (self.silent, self.coordinated) = (None, 0);
             self.due.extend(self.staged.drain(..));
-        } else if worn.hat == RALPH {
+            return;
+        }
+        if worn.hat == RALPH {
             self.coordinated += 1;
-        } else if claimed || !mute || !worn.again.is_empty() {
-            let before = self.silent.take().filter(|silent| silent.hat == worn.hat);
-            let times = before.map_or(0, |silent| silent.times) + 1;
-            let messages = Self::messages(&worn);
-            self.silent = Some(Silent { hat: worn.hat, messages, times, claimed });
+            return;
+        }
+        let messages = Self::messages(&worn);
+        let mute = self.of(&worn.hat).is_some_and(|hat| hat.publishes.is_empty());
+        let before = self.silent.take().filter(|silent| silent.hat == worn.hat);
+        let times = before.as_ref().map_or(0, |silent| silent.times) + 1;
+        let end = self.told_end(&messages);
+        let is_over = !claimed && ((mute && before.is_none()) || (end.is_some() && times >= ASKED));
+        match is_over {
+            true if end.is_some() => (self.ends, self.waiting_claim) = (end, None),
+            true => {}
+            false => self.silent = Some(Silent { hat: worn.hat, messages, times, claimed }),
         }
     }
 
@@ -300,11 +327,10 @@ impl Hats {
 
     pub fn terms(&self, last: &IterationFinished) -> Terms<'_> {
         let hat = last.hat.as_deref().and_then(|hat| self.of(hat));
-        let said = |wanted: &str| self.since_change.iter().any(|topic| fits(wanted, topic));
-        let lacks = self.plan.required_events.iter().any(|wanted| !said(wanted.as_str()));
+        let lacks = self.lacks_required();
         let missing = match hat {
-            _ if last.hat.is_none() => None,
-            Some(hat) if !hat.completes => Some("completes"),
+            _ if last.hat.is_none() && !self.by_topics => None,
+            Some(hat) if !hat.completes && !self.by_topics => Some("completes"),
             _ => lacks.then_some("required_events"),
         };
         Terms { missing, gates: hat.and_then(|hat| hat.gates.as_deref()) }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_core::event::{AgentExited, DelayReason, IterationFinished, IterationIdle, Outcome, WakeTriggered};
 use ralph_core::marker::AgentState;
 use ralph_core::plan::{EventLoop, IdlePlan, Reaction, WaitPlan};
-use ralph_core::state::RunState;
+use ralph_core::testing::RunState;
 use ralph_core::time::Timestamp;
 
 use super::model::{Check, ensure};
@@ -127,6 +127,11 @@ impl Idle {
     pub fn reason(&self, last: Option<&IterationFinished>) -> Option<&'static str> {
         let said = last.and_then(said).filter(|state| self.stops(*state));
         said.or(self.state.filter(|_| self.unanswered)).map(AgentState::name)
+    }
+
+    /// Whether the agent said that somebody else has to do something.
+    pub fn needs_person(&self) -> bool {
+        matches!(self.state, Some(AgentState::Blocked | AgentState::WaitingForReview))
     }
 
     pub fn delay_started(&mut self, reason: DelayReason, wait: Duration, at: Timestamp, epoch: u64) {

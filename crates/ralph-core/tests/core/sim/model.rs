@@ -109,7 +109,7 @@ impl Model {
             usage: Usage::default(),
             patience: Patience::new(1 + started.plan.fallback.len()),
             idle: Idle::new(&started.plan.idle),
-            proof: Proof::new(&started.plan.proof),
+            proof: Proof::new(&started.plan),
             hats: started.plan.hats.as_deref().map(|hats| Hats::new(hats, "t")),
             stuck: Stuck::new(&started.plan.stuck),
             records: 1,
@@ -228,6 +228,8 @@ impl Model {
             | Event::HatExhausted(_) => self.hat_decision(at, event)?,
             Event::GatesStarted(_)
             | Event::GatesKilled(_)
+            | Event::CompletionDeferred(_)
+            | Event::CompletionInferred(_)
             | Event::CompletionAccepted(_)
             | Event::CompletionRejected(_) => self.proving(at, event)?,
             Event::LimitHit(hit) => self.limit_hit(at, hit)?,

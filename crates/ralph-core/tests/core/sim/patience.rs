@@ -8,7 +8,7 @@ use ralph_core::event::{
 };
 use ralph_core::failure::FailureClass;
 use ralph_core::plan::{Backoff, EventLoop, Pace};
-use ralph_core::state::RunState;
+use ralph_core::testing::RunState;
 use ralph_core::time::Timestamp;
 
 use super::model::{Check, ensure};

@@ -6,8 +6,8 @@ use ralph_core::check::Kind;
 use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
 use ralph_core::plan::{
-    AgentPlan, Backoff, EventLoop, GATE_TIMEOUT, GatePlan, GateWhen, IdlePlan, NoErrors, Pace, Plan, Proof,
-    Reaction, StuckPlan, Task, WaitPlan, WakePlan,
+    AgentPlan, Backoff, EventLoop, GATE_TIMEOUT, Gate, GateWhen, IdlePlan, NoErrors, Pace, Plan, Reaction,
+    Stop, StuckPlan, Task, WaitPlan, WakePlan,
 };
 
 use super::hats;
@@ -99,24 +99,27 @@ fn agent(n: u64) -> AgentPlan {
     AgentPlan { name: format!("agent{n}"), output, ..AgentPlan::command("agent") }
 }
 
-fn gate(n: u64, rng: &mut Rng) -> GatePlan {
-    GatePlan {
+fn gate(n: u64, rng: &mut Rng) -> Gate {
+    Gate {
         kind: maybe(rng, 4, |_| Kind::Test),
         timeout: if rng.one_in(2) { GATE_TIMEOUT } else { millis(rng, 1, 8_000) },
         required: !rng.one_in(4),
         when: if rng.one_in(3) { GateWhen::Iteration } else { GateWhen::Completion },
-        ..GatePlan::new(format!("gate{n}"), &["make"])
+        ..Gate::new(format!("gate{n}"), &["make"])
     }
 }
 
-fn proof(rng: &mut Rng) -> Proof {
+fn gates(rng: &mut Rng) -> Vec<Gate> {
     let gates = if rng.one_in(2) { rng.between(1, 3) } else { 0 };
-    Proof {
-        gates: (0..gates).map(|n| gate(n, rng)).collect(),
+    (0..gates).map(|n| gate(n, rng)).collect()
+}
+
+fn stop(rng: &mut Rng) -> Stop {
+    Stop {
         require_passing_tests: rng.one_in(8),
         require_no_errors: rng.pick(&[NoErrors::Checks, NoErrors::Strict, NoErrors::Off, NoErrors::Off]),
-        max_rejected: rng.between(1, 4) as u32,
-        ..Proof::default()
+        max_rejected_completions: rng.between(1, 4) as u32,
+        ..Stop::default()
     }
 }
 
@@ -129,9 +132,9 @@ pub fn started(rng: &mut Rng) -> RunStarted {
     };
     let mut agents = (0..=rng.below(4)).map(agent);
     let (first, fallback) = (agents.next().unwrap_or_else(|| agent(0)), agents.collect());
-    let (mut limits, proof) = (limits(rng), proof(rng));
-    let gates: Vec<String> = proof.gates.iter().map(|gate| gate.name.clone()).collect();
-    let hats = rng.one_in(2).then(|| Box::new(hats::hats(rng, &gates)));
+    let (mut limits, gates, stop) = (limits(rng), gates(rng), stop(rng));
+    let names: Vec<String> = gates.iter().map(|gate| gate.name.clone()).collect();
+    let hats = rng.one_in(2).then(|| Box::new(hats::hats(rng, &names)));
     if hats.is_some() {
         // Some of what hats come to takes more iterations than anything else.
         limits.max_iterations = limits.max_iterations.map(|max| max + rng.below(16) as u32);
@@ -144,7 +147,8 @@ pub fn started(rng: &mut Rng) -> RunStarted {
         pace,
         idle: idle(rng),
         once: rng.one_in(12),
-        proof,
+        stop,
+        gates,
         // What hats do about it has tests of its own.
         stuck: if hats.is_some() { StuckPlan::off() } else { stuck::plan(rng) },
         hats,

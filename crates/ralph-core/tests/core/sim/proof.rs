@@ -7,10 +7,11 @@ use ralph_core::check::Kind;
 use ralph_core::effect::{RunGates, SpawnAgent};
 use ralph_core::event::{
     CompletionAccepted, CompletionRejected, Event, GateFinished, GatesFinished, GatesKilled, GatesStarted,
-    IterationFinished, KillCause, ToolFinished,
+    Inference, IterationFinished, KillCause, ToolFinished,
 };
-use ralph_core::plan::{self, GateWhen, NoErrors};
-use ralph_core::state::RunState;
+use ralph_core::ids::HatKey;
+use ralph_core::plan::{Gate, GateWhen, NoErrors, Plan, Stop};
+use ralph_core::testing::RunState;
 use ralph_core::time::Timestamp;
 
 use super::hats::Terms;
@@ -23,6 +24,10 @@ const ROUNDS: u32 = 3;
 #[derive(Debug, PartialEq)]
 pub enum Due {
     Nothing,
+    /// These hats come first.
+    Defer(Vec<HatKey>),
+    /// Nobody has anything left to do: this claim follows from that.
+    Infer(Inference, Option<HatKey>),
     /// These, as this round.
     Gates(Vec<String>, u32),
     Accept,
@@ -31,13 +36,18 @@ pub enum Due {
 }
 
 pub struct Proof {
-    plan: plan::Proof,
+    stop: Stop,
+    gates: Vec<Gate>,
     pub checking: Option<Round>,
     /// Of the last round.
     results: Vec<GateFinished>,
+    /// Of each gate that failed when it last ran to its end, the result; in the order they failed.
+    failing: Vec<GateFinished>,
     /// The last round that was not cut short.
     ran: Option<GatesFinished>,
     accepted: bool,
+    /// Other hats come before the claim.
+    pub deferred: bool,
     rejected: Option<CompletionRejected>,
     total: u32,
     /// Claims in a row that share these reasons.
@@ -69,13 +79,16 @@ struct Tools {
 pub const TEST: &str = "cargo test";
 
 impl Proof {
-    pub fn new(plan: &plan::Proof) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         Self {
-            plan: plan.clone(),
+            stop: plan.stop.clone(),
+            gates: plan.gates.clone(),
             checking: None,
             results: Vec::new(),
+            failing: Vec::new(),
             ran: None,
             accepted: false,
+            deferred: false,
             rejected: None,
             total: 0,
             same: 0,
@@ -93,6 +106,11 @@ impl Proof {
             Event::GatesKilled(kill) if kill.why == KillCause::Stop => "gates ended by a person",
             Event::GatesKilled(_) => "gates ended by a limit",
             Event::GatesFinished(ran) if !ran.moved.is_empty() => "gates on a moving tree",
+            Event::CompletionDeferred(_) => "claims that wait for a hat",
+            Event::CompletionInferred(claim) if claim.from == Inference::RequiredEvents => {
+                "claims by what is required"
+            }
+            Event::CompletionInferred(_) => "claims that have waited",
             Event::CompletionAccepted(claim) if claim.gates > 0 => "claims believed after gates",
             Event::CompletionAccepted(_) => "claims believed without gates",
             Event::CompletionRejected(claim) => match claim.missing.first()? {
@@ -125,7 +143,13 @@ impl Proof {
                 match at_work.killed {
                     // What was cut short says nothing.
                     Some(_) => self.results.clear(),
-                    None => self.ran = Some(ran.clone()),
+                    None => {
+                        self.ran = Some(ran.clone());
+                        for result in &self.results {
+                            self.failing.retain(|old| old.name != result.name);
+                            self.failing.extend((!result.passed).then(|| result.clone()));
+                        }
+                    }
                 }
                 ensure!(last.is_some_and(|last| last.iteration == ran.iteration), "gates of an older one");
                 return Ok(ran.duration);
@@ -155,7 +179,7 @@ impl Proof {
 
     pub fn iteration_finished(&mut self) {
         self.results.clear();
-        (self.ran, self.accepted, self.rejected) = (None, false, None);
+        (self.ran, self.accepted, self.rejected, self.deferred) = (None, false, None, false);
     }
 
     /// ralph is back: nothing is at work. Gives how long the gates that died with it are known to have worked.
@@ -171,9 +195,19 @@ impl Proof {
         at.since(gates.started)
     }
 
+    /// Whether there is a claim that does not wait.
+    pub fn claims(&self, last: &IterationFinished) -> bool {
+        last.claims_complete && !self.deferred
+    }
+
+    /// Whether nothing at all has been done about the last iteration.
+    pub fn is_untouched(&self) -> bool {
+        !self.accepted && self.rejected.is_none() && self.ran.is_none() && self.checking.is_none()
+    }
+
     /// Whether the claim has neither been believed nor refused.
     pub fn is_open(&self, last: &IterationFinished) -> bool {
-        last.claims_complete && !self.accepted && self.rejected.is_none()
+        self.claims(last) && !self.accepted && self.rejected.is_none()
     }
 
     pub fn is_accepted(&self) -> bool {
@@ -185,7 +219,7 @@ impl Proof {
     }
 
     pub fn too_often(&self) -> bool {
-        self.is_rejected() && self.same >= self.plan.max_rejected
+        self.is_rejected() && self.same >= self.stop.max_rejected_completions
     }
 
     pub fn due(&self, last: Option<&IterationFinished>, terms: &Terms) -> Due {
@@ -194,9 +228,10 @@ impl Proof {
             return Due::Nothing;
         }
         let gates = self.gates_of(terms);
-        let due = gates.filter(|gate| last.claims_complete || gate.when == GateWhen::Iteration);
+        let claims = self.claims(last);
+        let due = gates.filter(|gate| claims || gate.when == GateWhen::Iteration);
         let due: Vec<String> = due.map(|gate| gate.name.clone()).collect();
-        match (&self.ran, last.claims_complete) {
+        match (&self.ran, claims) {
             (Some(_), false) => Due::Nothing,
             (None, false) if due.is_empty() => Due::Nothing,
             (None, false) => Due::Gates(due, 1),
@@ -210,8 +245,8 @@ impl Proof {
     }
 
     /// A hat may have fewer of them.
-    fn gates_of<'a>(&'a self, terms: &'a Terms) -> impl Iterator<Item = &'a plan::GatePlan> {
-        let gates = self.plan.gates.iter();
+    fn gates_of<'a>(&'a self, terms: &'a Terms) -> impl Iterator<Item = &'a Gate> {
+        let gates = self.gates.iter();
         gates.filter(|gate| terms.gates.is_none_or(|own| own.contains(&gate.name)))
     }
 
@@ -240,12 +275,12 @@ impl Proof {
 
     fn missing_at_once(&self, terms: &Terms) -> BTreeSet<String> {
         let gate_tests = self.gates_of(terms).any(|gate| gate.required && gate.kind == Some(Kind::Test));
-        let wanted = self.plan.require_passing_tests;
+        let wanted = self.stop.require_passing_tests;
         let mut missing: BTreeSet<String> = terms.missing.iter().map(|name| (*name).to_owned()).collect();
         if wanted && !gate_tests && self.tools.test != Some(Some(true)) {
             missing.insert("require_passing_tests".to_owned());
         }
-        let errors = match self.plan.require_no_errors {
+        let errors = match self.stop.require_no_errors {
             NoErrors::Off => false,
             NoErrors::Strict => self.tools.any_failed,
             NoErrors::Checks => self.tools.failing && !gate_tests && !wanted,
@@ -324,8 +359,7 @@ impl Proof {
         let told = &spawn.prompt.feedback;
         let why = self.rejected.as_ref().map(|claim| &claim.why);
         ensure!(told.rejected_claim.as_ref() == why, "told {:?} instead of {why:?}", told.rejected_claim);
-        let failed = self.results.iter().filter(|result| !result.passed);
-        let failed: Vec<_> = failed.map(|one| (&one.name, one.exit_code, &one.tail)).collect();
+        let failed: Vec<_> = self.failing.iter().map(|one| (&one.name, one.exit_code, &one.tail)).collect();
         let gates: Vec<_> =
             told.failed_gates.iter().map(|one| (&one.name, one.exit_code, &one.tail)).collect();
         ensure!(gates == failed, "told of gates {gates:?} instead of {failed:?}");

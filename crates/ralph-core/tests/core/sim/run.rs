@@ -9,8 +9,8 @@ use ralph_core::event::JournalFailed;
 use ralph_core::event::{Event, Guidance, HatReset, RunStarted, StopHow, StopRequest};
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::replay::{Folder, Verifier};
-use ralph_core::state::{Phase, RunState};
 use ralph_core::stop::{Interrupt, StopKind};
+use ralph_core::testing::Phase;
 use ralph_core::time::Timestamp;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct Sim<'a> {
     started: RunStarted,
     engine: Option<Engine>,
     /// What could be read after the last crash.
-    recovered: Option<RunState>,
+    recovered: Folder,
     disk: Disk,
     world: World,
     /// Made of synced records only.
@@ -71,7 +71,7 @@ impl<'a> Sim<'a> {
         let hats = started.plan.hats.as_deref();
         let modest = match hats {
             Some(_) => rng.pick(&[3, 20]),
-            None if started.plan.proof.gates.is_empty() => 9,
+            None if started.plan.gates.is_empty() => 9,
             None => 2,
         };
         let steady = hats.is_none() && rng.one_in(2);
@@ -84,7 +84,7 @@ impl<'a> Sim<'a> {
             now: Timestamp::from_millis(1_768_730_400_000),
             started,
             engine: None,
-            recovered: None,
+            recovered: Folder::default(),
             disk: Disk::default(),
             world: World::new(modest, voice, steady, stuck),
             folder: Folder::default(),
@@ -109,7 +109,7 @@ impl<'a> Sim<'a> {
                     }
                     self.note("resumed by a person");
                     flow = self.speak_to_the_stopped()?;
-                    self.recovered = Some(self.engine().state().clone());
+                    self.recovered = self.engine().observe().to_folder();
                     break;
                 }
                 flow = self.turn()?;
@@ -176,14 +176,16 @@ impl<'a> Sim<'a> {
     /// Starts, or goes on from what the journal says.
     fn boot(&mut self) -> Result<Flow, String> {
         self.inputs += 1;
-        let Some(state) = self.recovered.take() else {
+        let recovered = std::mem::take(&mut self.recovered);
+        let plan = recovered.observe().map(|run| run.plan().event_loop.clone());
+        let (Some(before), Some(engine)) = (plan, recovered.into_engine()) else {
             // Nothing of the run reached the disk: it has never been.
             let (engine, step) = Engine::start(self.now, self.started.clone());
             self.engine = Some(engine);
             return self.commit(step.events, step.effects);
         };
-        let limits = plans::raised(&mut self.rng, &state.plan.event_loop);
-        let engine = self.engine.insert(Engine::from_state(state));
+        let limits = plans::raised(&mut self.rng, &before);
+        let engine = self.engine.insert(engine);
         let input = Command::ResumeRun(Box::new(plans::resumed(limits)));
         let step = engine.handle(self.now, input.into());
         self.commit(step.events, step.effects)
@@ -311,10 +313,10 @@ impl<'a> Sim<'a> {
         self.totals.crashes += 1;
         let tail = self.disk.crash(&mut self.rng)?;
         self.note(&format!("{} records of the tail are kept", tail.len()));
-        let mut folder = Folder { state: self.folder.state.clone() };
+        let mut folder = self.folder.clone();
         tail.iter().for_each(|record| folder.push(record));
-        self.recovered = folder.state;
-        let finished = self.recovered.as_ref().map_or(0, |state| state.iterations_finished);
+        let finished = folder.observe().map_or(0, |run| run.iterations());
+        self.recovered = folder;
         self.totals.lost += u64::from(self.told.finished.saturating_sub(finished));
         ensure!(finished >= self.told.finished, "iteration {} is lost", self.told.finished);
         let kept = tail.iter().filter(|r| matches!(r.event, Event::GuidanceAdded(_))).count();

@@ -7,7 +7,7 @@ use ralph_core::event::{
 use ralph_core::ids::IterationNumber;
 use ralph_core::marker::AgentState;
 use ralph_core::plan::{StuckAction, StuckPlan, Use};
-use ralph_core::state::RunState;
+use ralph_core::testing::RunState;
 
 use super::model::{Check, ensure};
 use super::rng::Rng;

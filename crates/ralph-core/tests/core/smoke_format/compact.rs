@@ -3,7 +3,7 @@
 //! Apart from the settings and attempts, which fixtures are read from.
 
 use ralph_core::duration;
-use ralph_core::event::{DelayReason, Event, InterruptCause, KillCause, Outcome};
+use ralph_core::event::{DelayReason, Event, Inference, InterruptCause, KillCause, Outcome};
 use ralph_core::time::Timestamp;
 
 /// A decision in a few words.
@@ -52,6 +52,11 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
         }
         Event::GatesStarted(e) => format!("{name} {} {}", e.round, e.gates.join(",")),
         Event::GatesKilled(e) => format!("{name} {} {}", killed_by(&e.why), duration::format(e.grace)),
+        Event::CompletionDeferred(e) => format!("{name} {}", e.hats.join(",")),
+        Event::CompletionInferred(e) => match e.from {
+            Inference::RequiredEvents => format!("{name} required_events"),
+            Inference::WaitingClaim => format!("{name} waiting_claim"),
+        },
         Event::CompletionRejected(e) => {
             let names: Vec<&str> = e.missing.iter().map(|missing| missing.name.as_str()).collect();
             format!("{name} {}", names.join(","))

@@ -250,7 +250,7 @@ impl Runner {
         if let Some(text) = lacks.or(has) {
             return Err(format!("`{text}` is, or is not, in the prompt:\n{prompt}"));
         }
-        let rules = Rules::new(&plan.signals, &prompt);
+        let rules = Rules::new(&plan.signals(), &prompt);
         let (mut scanner, mut speech) = (TailScanner::new(rules.clone()), SpeechScanner::new(rules));
         for text in &script.says {
             let line = format!("{text}\n");
@@ -292,13 +292,23 @@ impl Runner {
                 error: None,
                 duration: second,
                 tail: format!("{} says so", gate.name),
+                tests: None,
+                tampering: None,
             };
             self.push(end, Report::GateFinished(result));
         }
         if !self.gates.hanging {
             let moved = if round <= self.gates.moving_rounds { vec!["build.log".to_owned()] } else { vec![] };
             let tree = Some(TreeSeen { hash: "abc".into(), commit: None });
-            let finished = GatesFinished { iteration, round, duration: second, tree, moved, unseen: None };
+            let finished = GatesFinished {
+                iteration,
+                round,
+                duration: second,
+                tree,
+                moved,
+                left_out: Vec::new(),
+                unseen: None,
+            };
             self.push(self.now.plus(second), Report::GatesFinished(finished));
         }
     }
@@ -311,7 +321,15 @@ impl Runner {
         let (duration, tree, moved) = (end.since(since), None, Vec::new());
         self.push(
             end,
-            Report::GatesFinished(GatesFinished { iteration, round, duration, tree, moved, unseen: None }),
+            Report::GatesFinished(GatesFinished {
+                iteration,
+                round,
+                duration,
+                tree,
+                moved,
+                left_out: Vec::new(),
+                unseen: None,
+            }),
         );
     }
 

@@ -32,7 +32,7 @@ const MAX_NAME: usize = 200;
 /// The name of the only format that is no stream.
 const TEXT: &str = "text";
 
-/// What an agent is told that does not read it.
+/// The error of an attempt whose agent left answers unread.
 const NOT_READ: &str = "the agent did not read what it was answered";
 
 pub(super) struct Conversation {
@@ -89,9 +89,9 @@ impl Conversation {
             told_text: 0,
             told_calls: 0,
             told_usage: (Usage::default(), None),
-            tail: OutputTail::default(),
+            tail: OutputTail::keeping(plan.memory.kept_output()),
             drawing: if names_tools { drawing.naming_tools() } else { drawing },
-            checks: CheckReader::new(&plan.workspace.to_string_lossy(), &plan.proof.checks),
+            checks: CheckReader::new(&plan.workspace.to_string_lossy(), &plan.stop.extra_checks()),
             answers_unread: false,
         })
     }
@@ -118,7 +118,7 @@ impl Conversation {
         self.dialogue.take(stream, bytes, &mut signals);
         self.dialogue.answer(&mut self.reply);
         self.send(input);
-        self.heed(&mut signals, tell);
+        self.take_signals(&mut signals, tell);
         self.signals = signals;
     }
 
@@ -133,7 +133,7 @@ impl Conversation {
         }
     }
 
-    fn heed(&mut self, signals: &mut Vec<AgentSignal>, tell: &mut dyn FnMut(Report)) {
+    fn take_signals(&mut self, signals: &mut Vec<AgentSignal>, tell: &mut dyn FnMut(Report)) {
         for signal in signals.drain(..) {
             let over = self.summary.observe(&signal);
             match signal {
@@ -223,7 +223,7 @@ impl Conversation {
     ) -> Option<Box<Sketch>> {
         let mut signals = Vec::new();
         self.dialogue.finish(&mut signals);
-        self.heed(&mut signals, tell);
+        self.take_signals(&mut signals, tell);
         // Nothing ran, or nobody knows how it ended: what the stream said explains nothing.
         if !matches!(exited.exit, Exit::Code(_) | Exit::Signal(_)) {
             return None;
@@ -241,7 +241,7 @@ impl Conversation {
         }
         let found = self.summary.final_text().map(|text| marker::scan(text, &self.rules)).unwrap_or_default();
         if let Some(text) = self.summary.final_text() {
-            self.tail = OutputTail::default();
+            self.tail = self.tail.emptied();
             self.tail.push(text.as_bytes());
         }
         self.summary.open.iter().for_each(|call| self.drawing.tool(call, None));
@@ -252,13 +252,9 @@ impl Conversation {
 
     fn failure(&self, now: Timestamp) -> Option<Failure> {
         let at = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
-        let found = failure::failure(&self.summary, at, &TimeZone::system())?;
-        let resets_at = found.resets_at.map(|at| Timestamp::from_millis(at.as_millisecond()));
-        Some(Failure {
-            class: found.class,
-            message: cut(&found.message, MAX_COMMAND).0.to_owned(),
-            resets_at,
-        })
+        let mut found = failure::failure(&self.summary, at, &TimeZone::system())?;
+        shorten(&mut found.message, MAX_COMMAND);
+        Some(found)
     }
 }
 

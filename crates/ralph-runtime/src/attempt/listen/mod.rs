@@ -62,7 +62,12 @@ impl Listener {
     ) -> Self {
         let agent = match Conversation::of(agent, plan, of, rules, dialogue) {
             Some(conversation) => Speaker::Known(Box::new(conversation)),
-            None => Speaker::Plain(Box::new(PlainListener::new(of, rules, &plan.stuck.ignore))),
+            None => Speaker::Plain(Box::new(PlainListener::new(
+                of,
+                rules,
+                &plan.stuck.ignore,
+                plan.memory.kept_output(),
+            ))),
         };
         Self { log, agent }
     }

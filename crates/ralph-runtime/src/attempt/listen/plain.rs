@@ -23,13 +23,13 @@ pub(super) struct PlainListener {
 }
 
 impl PlainListener {
-    pub(super) fn new(of: AttemptKey, rules: &Rules, ignore: &[String]) -> Self {
+    pub(super) fn new(of: AttemptKey, rules: &Rules, ignore: &[String], kept: usize) -> Self {
         Self {
             of,
             scanner: TailScanner::new(rules.clone()),
             speech: SpeechScanner::new(rules.clone()),
             sampler: Sampler::default(),
-            tail: OutputTail::default(),
+            tail: OutputTail::keeping(kept),
             errors: OutputTail::default(),
             drawing: Drawing::new(ignore),
         }

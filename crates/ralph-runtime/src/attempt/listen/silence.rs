@@ -75,25 +75,25 @@ impl Silence {
 mod tests {
     use super::*;
 
-    fn told(silence: &Silence) -> Option<bool> {
-        let mut told = None;
-        silence.wait(|_, ended| told = Some(ended));
-        told
+    fn alarm(silence: &Silence) -> Option<bool> {
+        let mut alarm = None;
+        silence.wait(|_, ended| alarm = Some(ended));
+        alarm
     }
 
     #[test]
     fn a_silent_agent_is_told_of_and_one_that_ended_is_not() {
         let silence = Silence::watch(Some(Duration::from_millis(10)));
-        assert_eq!(told(&silence), Some(false));
+        assert_eq!(alarm(&silence), Some(false));
         silence.over();
-        assert_eq!(told(&silence), None);
+        assert_eq!(alarm(&silence), None);
     }
 
     #[test]
     fn an_agent_that_said_its_last_word_has_no_more_time_than_a_silent_one() {
         let silence = Silence::watch(Some(Duration::from_millis(1)));
         silence.heard(Activity { tool_runs: true, ended: true });
-        assert_eq!(told(&silence), Some(true));
+        assert_eq!(alarm(&silence), Some(true));
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
             let silence = Silence::watch(Some(Duration::ZERO));
             silence.heard(Activity { tool_runs: true, ended: false });
             let waiting = silence.clone();
-            let thread = std::thread::spawn(move || told(&waiting));
+            let thread = std::thread::spawn(move || alarm(&waiting));
             std::thread::yield_now();
             silence.heard(Activity::default());
             assert_eq!(thread.join().ok(), Some(Some(false)));

@@ -41,13 +41,13 @@ fn fence(turn: &HatDraft) -> String {
     }
 }
 
-/// What could not be written stands in the prompt after all.
+/// Long payloads go into files. A payload that could not be written stands in the prompt after all.
 fn save_payloads(plan: &Plan, turn: &HatDraft) -> Vec<(u64, String)> {
     let mut saved = Vec::new();
-    for letter in turn.to_files() {
-        let name = format!("event-{}", letter.id);
-        if memory::save_file(plan, &name, &letter.payload.to_bytes()).is_ok() {
-            saved.push((letter.id, format!(".ralph/{name}")));
+    for message in turn.to_files() {
+        let name = format!("event-{}", message.id);
+        if memory::save_file(plan, &name, &message.payload.to_bytes()).is_ok() {
+            saved.push((message.id, format!(".ralph/{name}")));
         }
     }
     saved

@@ -26,7 +26,7 @@ pub(crate) fn save_file(plan: &Plan, name: &str, bytes: &[u8]) -> io::Result<()>
     replace(&folder, name, bytes)
 }
 
-/// It ignores itself, so that it never gets into a commit. A workspace that is gone is not made again.
+/// The folder has a `.gitignore` for itself, so that it never gets into a commit. A workspace that is gone is not made again.
 fn make(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

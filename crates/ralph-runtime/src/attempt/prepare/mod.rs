@@ -32,6 +32,7 @@ impl Attempt {
     pub(super) fn prepare(&self) -> Result<(Spec, Listener), NotPrepared> {
         let Shared { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
+        self.offer_ralph()?;
         let path = self.shared.path_variable();
         let begun = Instant::now();
         let task = task::text(self);
@@ -48,7 +49,8 @@ impl Attempt {
 
         let agent = self.agent();
         let _ = self.token.set(self.shared.tokens.issue(iteration, attempt));
-        let found = resolve_program(&agent.program, &plan.workspace, Some(&path));
+        let pinned = self.shared.pins.get(&agent.program).map(Path::to_owned);
+        let found = pinned.map_or_else(|| resolve_program(&agent.program, &plan.workspace, Some(&path)), Ok);
         let program =
             found.map_err(|error| NotPrepared::Missing(format!("cannot start the agent: {error}")))?;
         let mut spec = Spec::new(program, &plan.workspace);
@@ -84,7 +86,7 @@ impl Attempt {
             })?),
             None => None,
         };
-        let rules = Rules::new(&plan.signals, &prompt);
+        let rules = Rules::new(&plan.signals(), &prompt);
         self.look_before();
         let of = AttemptKey { iteration, attempt };
         let mut listener =
@@ -93,6 +95,13 @@ impl Attempt {
             listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
         }
         Ok((spec, listener))
+    }
+
+    /// The folder on the agent's PATH holds `ralph`, and nothing else.
+    fn offer_ralph(&self) -> Result<(), NotPrepared> {
+        let bin = self.shared.run.bin();
+        let wrong = |error| format!("cannot offer `ralph` to the agent in {}: {error}", bin.display());
+        self.shared.clean_bin().map_err(|error| NotPrepared::Other(wrong(error)))
     }
 
     /// The agent whose turn it is: the run's, the hat's own, or a fallback.
@@ -105,7 +114,8 @@ impl Attempt {
     fn look_before(&self) {
         let mut snapshot = lock(&self.shared.snapshot);
         if snapshot.is_none() {
-            *snapshot = scan(&self.shared.plan.workspace, None).map(|(snapshot, _)| snapshot);
+            let own = lock(&self.shared.footprints).paths();
+            *snapshot = scan(&self.shared.plan.workspace, &own, None).map(|looked| looked.snapshot);
         }
         lock(&self.shared.seen).agent_starts(&self.shared.plan);
     }

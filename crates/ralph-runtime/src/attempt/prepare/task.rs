@@ -14,7 +14,7 @@ use ralph_core::ralph_md::{self, CREDIT, Values};
 use crate::attempt::Attempt;
 use crate::both_ends::BothEnds;
 use crate::executor::report;
-use crate::job::{Job, JobEnd};
+use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::process::{Exit, Stream};
 
@@ -124,7 +124,7 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
     let sink = Arc::clone(&kept);
     let env = attempt.environment();
     let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout: plan.timeout };
-    let ended = job.run(shared, &attempt.group, move |stream, bytes| {
+    let ended = job.run(&shared.ground(Finds::Ralph), &attempt.group, move |stream, bytes| {
         let (stdout, stderr) = &mut *lock(&sink);
         if stream == Stream::Stdout { stdout.push(bytes) } else { stderr.push(bytes) }
     });
@@ -137,7 +137,7 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
     };
     let (stdout, stderr) = std::mem::take(&mut *lock(&kept));
     let text = stdout.text() + &stderr.text();
-    let told = CommandFinished {
+    let finished = CommandFinished {
         iteration: attempt.spawn.iteration,
         attempt: attempt.spawn.attempt,
         name: plan.name.clone(),
@@ -150,7 +150,7 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
         output_bytes: stdout.total + stderr.total,
         tail: tail(&text).to_owned(),
     };
-    report(&shared.inbox, Report::CommandFinished(told));
+    report(&shared.inbox, Report::CommandFinished(finished));
     Ok(if timed_out { with_note(text, plan) } else { text })
 }
 

@@ -60,7 +60,7 @@ impl Place {
     }
 
     fn names(&self) -> BTreeSet<String> {
-        self.look().files.iter().map(|(path, _)| path.to_string_lossy().into_owned()).collect()
+        self.look().files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect()
     }
 
     /// What git itself says is tracked or neither tracked nor ignored, and is there.
@@ -69,6 +69,10 @@ impl Place {
         let there = |path: &&str| !path.is_empty() && self.path().join(path).symlink_metadata().is_ok();
         told.split('\0').filter(there).map(str::to_owned).collect()
     }
+}
+
+fn paths(moved: &[Moved]) -> Vec<String> {
+    moved.iter().map(|one| one.path.to_string_lossy().into_owned()).collect()
 }
 
 #[test]
@@ -86,7 +90,7 @@ fn the_hash_follows_contents_modes_names_and_links_and_nothing_else() {
         assert_ne!(changed.hash, first.hash, "{what}");
         undo(place.path());
         assert_eq!(place.look().hash, first.hash, "{what}, undone");
-        first.moved(&changed).paths
+        paths(&first.moved(&changed))
     };
     let put = |name: &'static str, text: &'static str| {
         move |dir: &Path| fs::write(dir.join(name), text).expect("write")
@@ -133,7 +137,7 @@ fn what_is_excluded_does_not_count_even_where_git_tracks_it() {
     place.run(&["add", "-A", "-f"]);
     let names = |exclude: Vec<PathBuf>| -> Vec<String> {
         let tree = Trees::new(place.path(), exclude).look().expect("a look");
-        tree.files.iter().map(|(path, _)| path.to_string_lossy().into_owned()).collect()
+        tree.files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect()
     };
     assert_eq!(names(vec![]), ["a", "notes/scratch.md", "sub/.ralph/x"]);
     let scratchpads = ["notes/scratch.md", "./notes/scratch.md", "notes"].map(PathBuf::from);
@@ -141,6 +145,41 @@ fn what_is_excluded_does_not_count_even_where_git_tracks_it() {
         assert_eq!(names(vec![scratchpad.clone()]), ["a", "sub/.ralph/x"], "{scratchpad:?}");
     }
     assert_eq!(names(vec![place.path().to_owned()]).len(), 3, "nobody excludes everything");
+}
+
+#[test]
+fn footprints_and_patterns_do_not_count_tracked_or_not() {
+    let place = Place::git();
+    for name in ["a", "run.log", "reports/junit.xml"] {
+        place.write(name, "1");
+    }
+    place.run(&["add", "-A"]);
+    let patterns = Patterns::new(&["reports/".to_owned()]).expect("patterns");
+    let mut trees = place.trees().ignoring(patterns);
+    let before = trees.look_past(vec!["run.log".into()]).expect("a look");
+    assert_eq!(before.files(), 1);
+    place.write("run.log", "2");
+    place.write("reports/junit.xml", "2");
+    assert_eq!(trees.look_past(vec!["run.log".into()]).expect("a look").hash, before.hash);
+    assert_eq!(paths(&before.moved(&trees.look_past(Vec::new()).expect("a look"))), ["run.log"]);
+}
+
+#[test]
+fn what_moved_is_told_with_whether_git_tracks_it_and_a_hash_can_do_without_it() {
+    let place = Place::git();
+    place.write("tracked", "1");
+    place.run(&["add", "-A"]);
+    place.write("kept", "1");
+    let before = place.look();
+    place.write("tracked", "2");
+    place.write("report", "1");
+    let after = place.look();
+    let moved: Vec<_> =
+        before.moved(&after).iter().map(|one| (one.path.to_owned(), one.is_tracked)).collect();
+    assert_eq!(moved, [(PathBuf::from("report"), false), (PathBuf::from("tracked"), true)]);
+    let left_out = HashSet::from([Path::new("report"), Path::new("tracked")]);
+    assert_eq!(before.hash_without(&left_out), after.hash_without(&left_out));
+    assert_eq!(after.hash_without(&HashSet::new()), after.hash);
 }
 
 #[test]
@@ -155,9 +194,9 @@ fn tracked_files_count_though_they_are_ignored() {
     assert!(place.names().contains("build/kept/a") && !place.names().contains("build/b"));
     let before = place.look();
     place.write("build/kept/a", "2");
-    assert_eq!(before.moved(&place.look()).paths, ["build/kept/a"]);
+    assert_eq!(paths(&before.moved(&place.look())), ["build/kept/a"]);
     fs::remove_file(place.path().join("c.gen")).expect("remove");
-    assert_eq!(before.moved(&place.look()).paths, ["build/kept/a", "c.gen"]);
+    assert_eq!(paths(&before.moved(&place.look())), ["build/kept/a", "c.gen"]);
 }
 
 #[test]
@@ -383,7 +422,7 @@ fn what_has_not_changed_is_not_read_again() {
     // What is remembered is used: a wrong memory shows.
     trees.known.get_mut(Path::new("a")).expect("known").hash = [7; 32];
     let wrong = trees.look().expect("a look");
-    assert_eq!(first.moved(&wrong).paths, ["a"]);
+    assert_eq!(paths(&first.moved(&wrong)), ["a"]);
     // And it is dropped with the smallest change of the file's status.
     File::open(place.path().join("a")).and_then(|f| f.set_modified(UNIX_EPOCH)).expect("touch");
     assert_eq!(trees.look().expect("a look").hash, first.hash);
@@ -393,18 +432,17 @@ fn what_has_not_changed_is_not_read_again() {
 }
 
 #[test]
-fn large_files_are_read_to_the_end_and_many_changes_are_a_number() {
+fn large_files_are_read_to_the_end_and_all_changes_are_told() {
     let place = Place::plain();
     let mut large = vec![b'x'; 3 * CHUNK + 17];
     fs::write(place.path().join("large"), &large).expect("write");
     let before = place.look();
     *large.last_mut().expect("a byte") = b'y';
     fs::write(place.path().join("large"), &large).expect("write");
-    assert_eq!(before.moved(&place.look()).count, 1);
+    assert_eq!(before.moved(&place.look()).len(), 1);
     for n in 0..50 {
         place.write(&format!("n/{n:02}"), "");
     }
-    let moved = before.moved(&place.look());
-    assert_eq!((moved.count, moved.paths.len()), (51, MAX_PATHS));
-    assert_eq!(place.look().moved(&before).count, 51);
+    assert_eq!(before.moved(&place.look()).len(), 51);
+    assert_eq!(place.look().moved(&before).len(), 51);
 }

@@ -1,7 +1,7 @@
 //! Whether state, prompts and fates are what the records say.
 
 use ralph_core::effect::SpawnAgent;
-use ralph_core::state::RunState;
+use ralph_core::testing::RunState;
 
 use super::{Hats, Said};
 use crate::sim::model::{Check, ensure};

@@ -44,11 +44,15 @@ impl Hats {
         let waits = |hat: &HatPlan| Some((*self.hats[&hat.id].pending.first()?, hat.id.clone()));
         let mut waiting: Vec<_> = self.plan.hats.iter().filter_map(waits).collect();
         waiting.sort_by_key(|(id, _)| *id);
-        match (waiting.into_iter().next(), self.unheard.last()) {
-            (Some((_, hat)), _) => self.wear(hat, false),
-            (None, None) => Next::Wear(RALPH.into(), false),
-            (None, Some(dropped)) if dropped.is_empty() => Next::Stop("no_subscriber"),
-            (None, Some(_)) => Next::Stop("hat_exhausted"),
+        if let Some((_, hat)) = waiting.into_iter().next() {
+            return self.wear(hat, false);
+        }
+        match (&self.ends, self.unheard.last()) {
+            (Some((reason, _)), _) => Next::Stop(reason),
+            (None, Some((_, dropped))) if !self.refused_claim => {
+                Next::Stop(if dropped.is_empty() { "no_subscriber" } else { "hat_exhausted" })
+            }
+            (None, _) => Next::Wear(RALPH.into(), false),
         }
     }
 

@@ -67,7 +67,10 @@ impl Hats {
     pub fn published(&mut self, e: &TopicPublished, finished: u32) -> Check {
         let Next::Publish(mut said) = self.next() else { return Err(format!("{} is not due", e.topic)) };
         match said.by_default {
-            true => self.silent = None,
+            true => {
+                self.spoke();
+                self.silent = None;
+            }
             false => drop(self.due.pop_front()),
         }
         said.iteration = said.iteration.or((finished > 0).then_some(finished));
@@ -101,7 +104,7 @@ impl Hats {
             let exhausted = said.topic.strip_suffix(".exhausted").filter(|_| said.from == RALPH);
             let exhausted = exhausted.filter(|hat| self.hats.get(*hat).is_some_and(|hat| hat.exhausted));
             self.stuck = self.stuck.take().or(exhausted.map(HatKey::from));
-            self.unheard.push(dropped);
+            self.note_unheard(&said.topic, dropped);
         }
         if let Some(hat) = self.hats.get_mut(&said.from) {
             hat.says(&said);

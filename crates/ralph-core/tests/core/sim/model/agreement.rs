@@ -1,6 +1,6 @@
 //! Whether the state that the engine keeps is the state that the model has counted.
 
-use ralph_core::state::{Phase, RunState};
+use ralph_core::testing::{Phase, RunState};
 
 use super::{Check, Model, ensure};
 

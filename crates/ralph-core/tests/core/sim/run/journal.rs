@@ -12,7 +12,7 @@ impl Sim<'_> {
         for record in self.disk.sync()? {
             self.synced(&record).map_err(|why| format!("record {}: {why}", record.to_json()))?;
         }
-        let (Some(folded), Some(engine)) = (&self.folder.state, &self.engine) else {
+        let (Some(folded), Some(engine)) = (self.folder.state(), &self.engine) else {
             return Err("the journal does not begin with run.started".into());
         };
         ensure!(

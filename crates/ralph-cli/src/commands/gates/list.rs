@@ -1,0 +1,65 @@
+//! `ralph gates list`
+
+use ralph_config::gates::Listed;
+use ralph_core::duration;
+use ralph_core::plan::GateWhen;
+use serde_json::json;
+
+use super::{load, none};
+use crate::args::GatesListArgs;
+use crate::error::CliError;
+
+pub fn list(args: GatesListArgs) -> Result<u8, CliError> {
+    let (_, gates) = load(args.target, &args.definition)?;
+    match (args.definition.json, gates.gates.is_empty()) {
+        (true, _) => crate::io::print_json(&gates.gates.iter().map(json_of).collect::<Vec<_>>())?,
+        (_, true) => crate::io::show(&none(&gates))?,
+        (_, false) => crate::io::print(&table(&gates.gates))?,
+    }
+    Ok(0)
+}
+
+fn json_of(one: &Listed) -> serde_json::Value {
+    let Listed { gate, from } = one;
+    json!({
+        "name": gate.name,
+        "run": gate.run,
+        "kind": gate.kind.map(|kind| kind.noun()),
+        "required": gate.required,
+        "when": when(gate.when),
+        "timeout_ms": u64::try_from(gate.timeout.as_millis()).unwrap_or(u64::MAX),
+        "from": from,
+    })
+}
+
+fn when(when: GateWhen) -> &'static str {
+    match when {
+        GateWhen::Completion => "completion",
+        GateWhen::Iteration => "iteration",
+    }
+}
+
+/// One line a gate.
+fn table(gates: &[Listed]) -> String {
+    let rows: Vec<[String; 7]> = gates
+        .iter()
+        .map(|Listed { gate, from }| {
+            [
+                gate.name.clone(),
+                shell_words::join(&gate.run),
+                gate.kind.map_or("-", |kind| kind.noun()).to_owned(),
+                if gate.required { "required" } else { "reports only" }.to_owned(),
+                format!("at every {}", when(gate.when)),
+                duration::format(gate.timeout),
+                from.clone(),
+            ]
+        })
+        .collect();
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..7).map(width).collect();
+    let line = |row: &[String; 7]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}", width = *width));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

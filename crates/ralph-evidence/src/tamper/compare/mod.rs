@@ -1,0 +1,410 @@
+//! The tests before against the tests now, of all files together: a test that is gone in one place and stands in another
+//! was moved.
+
+mod account;
+mod pair;
+mod rows;
+mod unknown;
+
+use super::asserts::{Assert, asserts};
+use super::path;
+use super::sheet::{Sheet, Test};
+use account::Account;
+use ralph_core::tampering::{Finding, Tampering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Told of one file; more of the same says nothing new.
+const MOST_OF_A_FILE: usize = 10;
+
+/// One side of the change: what was read of each file that is there.
+pub(super) type Side = BTreeMap<String, Sheet>;
+
+/// A test with everything that is compared.
+pub(super) struct Seen<'a> {
+    pub file: &'a str,
+    pub sheet: &'a Sheet,
+    pub test: Test,
+    /// Its stretches: one, unless it is what stands between the functions of a file.
+    pub stretches: Vec<Range<usize>>,
+    pub real: Vec<Assert>,
+    pub constant: Vec<Assert>,
+    /// Asserts of the helpers that it calls.
+    pub helped: usize,
+}
+
+impl Seen<'_> {
+    pub fn checks(&self) -> usize {
+        self.real.len() + self.helped
+    }
+
+    pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.stretches.iter().cloned().flatten()
+    }
+
+    pub fn is_loose(&self) -> bool {
+        self.test.name.is_empty()
+    }
+}
+
+/// What came of a comparison.
+pub(super) struct Compared<'a> {
+    pub findings: Vec<Finding>,
+    /// Tests are gone for a reason that can be seen: fewer are to be expected.
+    pub fewer_expected: bool,
+    pub before: Vec<Seen<'a>>,
+    pub after: Vec<Seen<'a>>,
+    pub pairs: Vec<(usize, usize)>,
+}
+
+/// `data` is the text of the other files of the tests that are new or changed: tables of cases, snapshots.
+pub(super) fn compare<'a>(before: &'a Side, after: &'a Side, data: &[String]) -> Compared<'a> {
+    let (old, new) = (seen(before), seen(after));
+    let pairs = pair::pairs(&old, &new);
+    let mut account = Account::new(before, after, &old, &new, &pairs, data);
+    let mut findings = Vec::new();
+    let partner: BTreeMap<usize, usize> = pairs.iter().copied().collect();
+    let idle = idle(after);
+    for (at, test) in old.iter().enumerate() {
+        if let Some(now) = partner.get(&at) {
+            findings.extend(switched_off(test, &new[*now], after));
+        }
+    }
+    for (at, test) in old.iter().enumerate().filter(|(_, test)| test.test.skipped.is_none()) {
+        if let Some(now) = partner.get(&at).filter(|now| new[**now].test.skipped.is_none()) {
+            findings.extend(asserts_lost(test, &new[*now], *now, &mut account, &idle));
+            findings.extend(rows::lost(test, &new[*now], &account));
+        }
+    }
+    let gone =
+        old.iter().enumerate().filter(|(at, test)| !partner.contains_key(at) && test.test.skipped.is_none());
+    let mut lost: BTreeMap<&str, Vec<&Seen>> = BTreeMap::new();
+    let mut fewer_expected = pairs.len() < old.len();
+    for (_, test) in gone {
+        if !account.explains(test) {
+            lost.entry(test.file).or_default().push(test);
+        }
+    }
+    fewer_expected &= lost.is_empty();
+    findings.extend(lost.iter().flat_map(|(file, tests)| removed(file, tests, after.contains_key(*file))));
+    findings.extend(focused(before, after));
+    findings.extend(unlinked(before, after));
+    Compared { findings, fewer_expected, before: old, after: new, pairs }
+}
+
+pub(super) fn finding(kind: Tampering, file: &str, line: usize, detail: impl Into<String>) -> Finding {
+    Finding { kind, file: file.to_owned(), line: u32::try_from(line).ok(), detail: detail.into() }
+}
+
+fn seen(side: &Side) -> Vec<Seen<'_>> {
+    let helpers = helpers(side);
+    let mut found = Vec::new();
+    for (file, sheet) in side {
+        for test in &sheet.tests {
+            found.push(look(
+                file,
+                sheet,
+                test.clone(),
+                vec![test.extent.clone()],
+                test.body.clone(),
+                &helpers,
+            ));
+        }
+        if path::is_test(file) && path::is_collected(file) {
+            let test = Test {
+                name: String::new(),
+                line: 1,
+                extent: 0..0,
+                body: 0..0,
+                skipped: None,
+                gates: Vec::new(),
+            };
+            let mut loose = look(file, sheet, test, gaps(sheet), 0..0, &helpers);
+            if let Some(language) = sheet.language {
+                let all =
+                    loose.stretches.iter().flat_map(|gap| asserts(&sheet.tokens, gap.clone(), language));
+                (loose.constant, loose.real) = all.partition(|assert| assert.constant);
+            }
+            if !loose.real.is_empty() || !loose.constant.is_empty() {
+                loose.test.line =
+                    loose.real.first().or(loose.constant.first()).map_or(1, |assert| assert.line);
+                found.push(loose);
+            }
+        }
+    }
+    found
+}
+
+fn look<'a>(
+    file: &'a str,
+    sheet: &'a Sheet,
+    test: Test,
+    stretches: Vec<Range<usize>>,
+    body: Range<usize>,
+    helpers: &BTreeMap<String, usize>,
+) -> Seen<'a> {
+    let all =
+        sheet.language.map(|language| asserts(&sheet.tokens, body.clone(), language)).unwrap_or_default();
+    let (constant, mut real): (Vec<Assert>, Vec<Assert>) =
+        all.into_iter().partition(|assert| assert.constant);
+    // An expected failure is written on the head of a test.
+    let head = test.extent.start..body.start.max(test.extent.start);
+    let expected = |word: &str| ["should_panic", "expected", "expectedExceptions"].contains(&word);
+    if let Some(at) = head.clone().find(|at| sheet.tokens.word(*at).is_some_and(expected)) {
+        let end = (at + 4).min(head.end);
+        let part = sheet.tokens.part(at..end);
+        real.push(Assert {
+            line: part[0].line,
+            range: at..end,
+            text: part.iter().map(|token| token.key()).collect::<Vec<_>>().join(" "),
+            literals: part
+                .iter()
+                .filter(|token| token.is_literal())
+                .map(|token| token.text.clone())
+                .collect(),
+            words: BTreeSet::new(),
+            constant: false,
+        });
+    }
+    let calls = body.filter(|at| sheet.tokens.is(at + 1, "(") && !inside(&real, *at));
+    let helped = calls.filter_map(|at| helpers.get(sheet.tokens.word(at)?)).sum();
+    Seen { file, sheet, test, stretches, real, constant, helped }
+}
+
+fn inside(asserts: &[Assert], at: usize) -> bool {
+    asserts.iter().any(|assert| assert.range.contains(&at))
+}
+
+/// How many asserts each helper has. One that is named like an assert is counted where it is called.
+fn helpers(side: &Side) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for sheet in side.values() {
+        for (name, range) in sheet.helpers.iter().filter(|(name, _)| !super::asserts::is_assert(name)) {
+            if let Some(language) = sheet.language {
+                let count = asserts(&sheet.tokens, range.clone(), language)
+                    .iter()
+                    .filter(|one| !one.constant)
+                    .count();
+                *found.entry(name.clone()).or_default() += count;
+            }
+        }
+    }
+    found
+}
+
+/// Helpers that check nothing.
+fn idle(side: &Side) -> BTreeSet<String> {
+    helpers(side).into_iter().filter(|(_, count)| *count == 0).map(|(name, _)| name).collect()
+}
+
+/// What is neither test nor helper.
+fn gaps(sheet: &Sheet) -> Vec<Range<usize>> {
+    let mut taken: Vec<Range<usize>> = sheet
+        .tests
+        .iter()
+        .map(|test| test.extent.clone())
+        .chain(sheet.helpers.iter().map(|(_, range)| range.clone()))
+        .collect();
+    taken.sort_by_key(|range| range.start);
+    let mut gaps = Vec::new();
+    let mut from = 0;
+    for range in taken {
+        if from < range.start {
+            gaps.push(from..range.start);
+        }
+        from = from.max(range.end);
+    }
+    if from < sheet.tokens.list.len() {
+        gaps.push(from..sheet.tokens.list.len());
+    }
+    gaps
+}
+
+fn switched_off(old: &Seen, new: &Seen, after: &Side) -> Option<Finding> {
+    if old.test.skipped.is_some() {
+        return None;
+    }
+    if let Some(line) = new.test.skipped {
+        return Some(finding(
+            Tampering::TestSkipped,
+            new.file,
+            line,
+            format!("`{}` ran before", new.test.name),
+        ));
+    }
+    let keys = |test: &Seen, range: Range<usize>| {
+        test.sheet.tokens.part(range).iter().map(|token| token.key()).collect::<Vec<_>>()
+    };
+    let panics = |test: &Seen| {
+        let head = keys(test, test.test.extent.start..test.test.body.start.max(test.test.extent.start));
+        head.iter().any(|word| word == "should_panic")
+    };
+    if panics(new) && !panics(old) && keys(old, old.test.body.clone()) == keys(new, new.test.body.clone()) {
+        let detail = format!("`{}` passes only if it fails", new.test.name);
+        return Some(finding(Tampering::TestSkipped, new.file, new.test.line, detail));
+    }
+    // A feature that the program itself goes by may well gate its tests.
+    let program_has = |gate: &str| {
+        after.values().any(|sheet| {
+            sheet.tokens.list.iter().enumerate().any(|(at, token)| {
+                token.is("feature")
+                    && !sheet.in_territory(at)
+                    && sheet.tokens.get(at + 2).is_some_and(|value| value.text == gate)
+            })
+        })
+    };
+    let gate = new.test.gates.iter().find(|gate| !old.test.gates.contains(gate) && !program_has(gate))?;
+    let detail = format!(
+        "`{}` is compiled only with the feature `{gate}`, which nothing else in this change has",
+        new.test.name
+    );
+    Some(finding(Tampering::TestSkipped, new.file, new.test.line, detail))
+}
+
+fn asserts_lost(
+    old: &Seen,
+    new: &Seen,
+    now: usize,
+    account: &mut Account,
+    idle: &BTreeSet<String>,
+) -> Option<Finding> {
+    let short = old.checks().checked_sub(new.checks()).filter(|short| *short > 0)?;
+    let mut kept: Vec<&str> = new.real.iter().map(|assert| assert.text.as_str()).collect();
+    let mut lost = Vec::new();
+    for assert in &old.real {
+        match kept.iter().position(|text| *text == assert.text) {
+            Some(at) => {
+                kept.swap_remove(at);
+            }
+            None => lost.push(assert),
+        }
+    }
+    let mut rewritten = Rewritten::of(new, &kept);
+    lost.retain(|assert| !rewritten.takes(assert) && !account.has_assert(assert, old, Some(now)));
+    let mut unknown = unknown::calls(old, new, idle);
+    lost.retain(|assert| !unknown::takes(&mut unknown, assert));
+    let first = *lost.first()?;
+    let count = lost.len().min(short);
+    let known: Vec<&str> = old.constant.iter().map(|assert| assert.text.as_str()).collect();
+    let what = if new.is_loose() { "the file".to_owned() } else { format!("`{}`", new.test.name) };
+    if let Some(constant) = new.constant.iter().find(|assert| !known.contains(&assert.text.as_str())) {
+        let detail =
+            format!("`{}` in {what} cannot fail; it was `{}`", cut(&constant.text), cut(&first.text));
+        return Some(finding(Tampering::AssertConstant, new.file, constant.line, detail));
+    }
+    let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+    let detail = format!("{what} no longer has `{}`{more}", cut(&first.text));
+    Some(finding(Tampering::AssertRemoved, new.file, new.test.line, detail))
+}
+
+/// What the asserts of a test compare that it did not have before, word for word.
+struct Rewritten<'a> {
+    literals: Vec<&'a str>,
+    words: BTreeSet<&'a str>,
+}
+
+impl<'a> Rewritten<'a> {
+    fn of(test: &'a Seen, texts: &[&str]) -> Rewritten<'a> {
+        let new: Vec<&Assert> =
+            test.real.iter().filter(|assert| texts.contains(&assert.text.as_str())).collect();
+        Rewritten {
+            literals: new.iter().flat_map(|assert| &assert.literals).map(String::as_str).collect(),
+            words: new.iter().flat_map(|assert| &assert.words).map(String::as_str).collect(),
+        }
+    }
+
+    /// One assert on the whole stands for several on its parts. A value stands for one of them.
+    fn takes(&mut self, lost: &Assert) -> bool {
+        if lost.literals.is_empty() {
+            return !lost.words.is_empty()
+                && lost.words.iter().all(|word| self.words.contains(word.as_str()));
+        }
+        let mut left = self.literals.clone();
+        let all = lost.literals.iter().all(|literal| match left.iter().position(|other| other == literal) {
+            Some(at) => {
+                left.swap_remove(at);
+                true
+            }
+            None => false,
+        });
+        if all {
+            self.literals = left;
+        }
+        all
+    }
+}
+
+/// A text for one line of a report.
+pub(super) fn cut(text: &str) -> String {
+    let line = text.replace('\n', " ");
+    match line.char_indices().nth(70) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn removed(file: &str, tests: &[&Seen], still_there: bool) -> Vec<Finding> {
+    let named: Vec<&&Seen> = tests.iter().filter(|test| !test.is_loose()).collect();
+    if !still_there {
+        let first = named.first().map(|test| format!(", `{}` first", test.test.name)).unwrap_or_default();
+        let count = tests.len();
+        let tests = if count == 1 { "test is" } else { "tests are" };
+        return vec![finding(
+            Tampering::TestFileRemoved,
+            file,
+            1,
+            format!("{count} {tests} nowhere any more{first}"),
+        )];
+    }
+    let tests = tests.iter().filter(|test| !test.is_loose() || test.checks() > 0).take(MOST_OF_A_FILE);
+    tests
+        .map(|test| match test.is_loose() {
+            true => {
+                finding(Tampering::AssertRemoved, file, test.test.line, "the file has no assert any more")
+            }
+            false => finding(
+                Tampering::TestRemoved,
+                file,
+                test.test.line,
+                format!("`{}` is nowhere any more", test.test.name),
+            ),
+        })
+        .collect()
+}
+
+fn focused(before: &Side, after: &Side) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (file, sheet) in after {
+        let old = before.get(file).map_or(0, |old| old.focused.len());
+        for (line, name) in sheet.focused.iter().skip(old).take(MOST_OF_A_FILE) {
+            found.push(finding(
+                Tampering::TestFocused,
+                file,
+                *line,
+                format!("only `{name}` and its like run"),
+            ));
+        }
+    }
+    found
+}
+
+/// `mod tests;` is gone, and its file is not.
+fn unlinked(before: &Side, after: &Side) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (file, old) in before {
+        let Some(new) = after.get(file) else { continue };
+        for (name, line) in &old.modules {
+            let file_gone = |path: &str| {
+                (path.ends_with(&format!("/{name}.rs")) || path.ends_with(&format!("/{name}/mod.rs")))
+                    && !after.contains_key(path)
+            };
+            let moved = after.values().any(|sheet| sheet.modules.iter().any(|(other, _)| other == name))
+                || new.tokens.list.windows(2).any(|pair| pair[0].is("mod") && pair[1].is(name));
+            if !moved && !before.keys().any(|path| file_gone(path)) {
+                let detail = format!("`mod {name};` is gone: its tests are not compiled");
+                found.push(finding(Tampering::TestRemoved, file, *line, detail));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,153 @@
+//! Code in a test that never runs, or whose failure nobody hears of: behind a `return`, below `if false`, in a `try` that
+//! swallows.
+
+use super::lex::Tokens;
+use super::path::Language;
+use super::sheet::line_end;
+use std::ops::Range;
+
+pub(super) fn dead(tokens: &Tokens, body: Range<usize>, language: Language) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    match language {
+        Language::Python => by_lines(tokens, body, &mut found),
+        Language::Ruby | Language::Shell => left_by_lines(tokens, body, language, &mut found),
+        _ => in_braces(tokens, body, language, &mut found),
+    }
+    found
+}
+
+fn left_by_lines(tokens: &Tokens, body: Range<usize>, language: Language, found: &mut Vec<Range<usize>>) {
+    let Some(indent) = tokens.get(body.start).map(|token| token.indent) else { return };
+    let words: &[&str] = if language == Language::Shell { &["return", "exit"] } else { &["return", "next"] };
+    let leaves = body.clone().find(|at| {
+        let token = &tokens.list[*at];
+        let alone = |end: usize| {
+            !tokens.part(*at..end).iter().any(|token| token.is("if") || token.is("unless") || token.is("&&"))
+        };
+        token.first
+            && token.indent == indent
+            && token.word().is_some_and(|word| words.contains(&word))
+            && alone(line_end(tokens, *at))
+    });
+    if let Some(at) = leaves {
+        found.push(line_end(tokens, at)..body.end);
+    }
+}
+
+/// The end of the block below a line, in Python.
+fn block(tokens: &Tokens, at: usize, end: usize) -> usize {
+    let (line, indent) = (tokens.list[at].line, tokens.list[at].indent);
+    let deeper = |at: &usize| {
+        tokens.list[*at].first && tokens.list[*at].line > line && tokens.list[*at].indent <= indent
+    };
+    (at + 1..end).find(deeper).unwrap_or(end)
+}
+
+fn by_lines(tokens: &Tokens, body: Range<usize>, found: &mut Vec<Range<usize>>) {
+    let Some(indent) = tokens.get(body.start).map(|token| token.indent) else { return };
+    for at in body.clone().filter(|at| tokens.list[*at].first) {
+        let head = line_end(tokens, at).min(body.end);
+        let next = || tokens.get(at + 1).map(|token| token.text.as_str()).unwrap_or_default();
+        match tokens.word(at) {
+            Some("return") if tokens.list[at].indent == indent => found.push(head..body.end),
+            Some("if" | "while") if ["False", "0", "None"].contains(&next()) && tokens.is(at + 2, ":") => {
+                found.push(at..block(tokens, at, body.end));
+            }
+            Some("try") => {
+                let handler = block(tokens, at, body.end);
+                if tokens.word(handler) == Some("except") && swallows_python(tokens, handler, body.end) {
+                    found.push(at..handler);
+                }
+            }
+            Some("with") if tokens.part(at..head).iter().any(|token| token.is("suppress")) => {
+                let all = ["AssertionError", "Exception", "BaseException"];
+                if tokens.part(at..head).iter().any(|token| all.iter().any(|name| token.is(name))) {
+                    found.push(at..block(tokens, at, body.end));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn swallows_python(tokens: &Tokens, at: usize, end: usize) -> bool {
+    let colon = (at..end).find(|place| tokens.is(*place, ":")).unwrap_or(end);
+    let caught = tokens.part(at + 1..colon.max(at + 1));
+    let all = ["AssertionError", "Exception", "BaseException"];
+    let catches = caught.is_empty() || caught.iter().any(|token| all.iter().any(|name| token.is(name)));
+    let handled = colon + 1..block(tokens, at, end);
+    let nothing = |at: usize| {
+        tokens.list[at].is_literal()
+            || ["pass", ".", "..", "return", "continue", "print", "(", ")", "None", "True"]
+                .iter()
+                .any(|word| tokens.is(at, word))
+    };
+    catches && handled.clone().all(nothing)
+}
+
+fn in_braces(tokens: &Tokens, body: Range<usize>, language: Language, found: &mut Vec<Range<usize>>) {
+    let mut at = body.start;
+    // Statements of the body itself.
+    while at < body.end {
+        if tokens.word(at) == Some("return") && leaves(tokens, at, body.start) {
+            let line = tokens.list[at].line;
+            let mut end = at + 1;
+            while end < body.end
+                && !tokens.is(end, ";")
+                && (tokens.list[end].line == line || tokens.list[end - 1].line == tokens.list[end].line)
+            {
+                end = if tokens.opens(end) { tokens.close(end) } else { end } + 1;
+            }
+            found.push(end.min(body.end)..body.end);
+            break;
+        }
+        at = if tokens.opens(at) { tokens.close(at) } else { at } + 1;
+    }
+    for at in body.clone() {
+        match tokens.word(at) {
+            Some("if" | "while") => {
+                let bare = tokens.is(at + 1, "false") && tokens.is(at + 2, "{");
+                let bracketed = tokens.is(at + 1, "(")
+                    && (tokens.is(at + 2, "false") || tokens.is(at + 2, "0"))
+                    && tokens.is(at + 3, ")");
+                let open = if bare { at + 2 } else { at + 4 };
+                if (bare || bracketed) && tokens.is(open, "{") {
+                    found.push(at..tokens.close(open) + 1);
+                }
+            }
+            Some("try") if tokens.is(at + 1, "{") && language != Language::Rust => {
+                let end = tokens.close(at + 1);
+                if swallows_braces(tokens, end + 1, language) {
+                    found.push(at..end);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn leaves(tokens: &Tokens, at: usize, start: usize) -> bool {
+    at == start
+        || [";", "{", "}"].iter().any(|sign| tokens.is(at - 1, sign))
+        || tokens.list[at - 1].line < tokens.list[at].line
+            && !tokens.is(at - 1, ")")
+            && !tokens.is(at - 1, "else")
+}
+
+/// `catch (e) {}`: of everything, and nothing is done about it.
+fn swallows_braces(tokens: &Tokens, at: usize, language: Language) -> bool {
+    if tokens.word(at) != Some("catch") {
+        return false;
+    }
+    let mut open = at + 1;
+    let mut catches = language == Language::Script;
+    if tokens.is(open, "(") {
+        let end = tokens.close(open);
+        let all = ["AssertionError", "Throwable", "Error", "AssertionFailedError"];
+        catches |= tokens.part(open..end).iter().any(|token| all.iter().any(|name| token.is(name)));
+        open = end + 1;
+    }
+    let empty =
+        tokens.is(open, "{") && tokens.close(open) <= open + 1 + usize::from(tokens.is(open + 2, ";"));
+    catches && empty
+}

@@ -1,0 +1,248 @@
+//! The checks that a recipe runs, and whether their failure is its failure.
+
+use super::Recipe;
+use crate::check::recognise;
+use crate::tamper::lex::{self, Tokens};
+use crate::tamper::path::Language;
+use ralph_core::check::Kind;
+
+/// A check in a recipe.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Run {
+    /// What is run, without options.
+    pub key: String,
+    pub line: usize,
+    pub text: String,
+    pub heard: bool,
+    /// An option by which it leaves tests out.
+    pub narrowed: Option<String>,
+}
+
+/// A command: its words, and what stands before and behind it.
+struct Command {
+    words: Vec<String>,
+    line: usize,
+    before: String,
+    after: String,
+    /// Inside an `if`, a `for`, a function.
+    last_of_block: bool,
+}
+
+pub(super) fn runs(recipe: &Recipe) -> Vec<Run> {
+    let commands = commands(&recipe.text);
+    let mut errexit = recipe.errexit;
+    let mut found = Vec::new();
+    for (at, command) in commands.iter().enumerate() {
+        errexit = set(&command.words).unwrap_or(errexit);
+        let text = command.words.join(" ");
+        let plain = recipe.tests && is_assert(&command.words);
+        if !plain && !is_check(&text) {
+            continue;
+        }
+        let key = match recognise(&text, &[]).first() {
+            Some(check) => check.program.clone(),
+            None if plain => text.clone(),
+            None => command.words[0].clone(),
+        };
+        let heard = !recipe.ignored && is_heard(&commands, at, errexit);
+        let line = recipe.line + command.line - 1;
+        found.push(Run { key, line, heard, narrowed: narrowed(&command.words), text });
+    }
+    found
+}
+
+/// A test, linter or build; or a program that is called one.
+fn is_check(text: &str) -> bool {
+    let first = text.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
+    let name = first.rsplit('/').next().unwrap_or(first);
+    let local = first.starts_with("./") || first.contains('/') || name.contains('_') || name.contains('-');
+    let called = ["test", "check", "spec", "verify", "lint"].iter().any(|word| name.contains(word));
+    !recognise(text, &[]).is_empty() || local && called && !first.starts_with('-')
+}
+
+/// A command of the shell that fails when something is not as expected.
+fn is_assert(words: &[String]) -> bool {
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    ["[", "[[", "test", "diff", "cmp", "grep"].contains(&first) || first.starts_with("assert")
+}
+
+fn set(words: &[String]) -> Option<bool> {
+    match words {
+        [set, rest @ ..] if set == "set" => {
+            let is = |sign: char| {
+                rest.iter().any(|word| {
+                    word.starts_with(sign) && word[1..].contains('e') && !word[1..].contains("rr")
+                }) || rest.windows(2).any(|pair| pair[0] == format!("{sign}o") && pair[1] == "errexit")
+            };
+            if is('-') { Some(true) } else { is('+').then_some(false) }
+        }
+        _ => None,
+    }
+}
+
+fn commands(text: &str) -> Vec<Command> {
+    let tokens = Tokens::read(text, Language::Shell);
+    let mut found: Vec<Command> = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    let (mut line, mut before) = (1, String::new());
+    let mut end = |words: &mut Vec<String>, line: usize, before: &mut String, after: &str| {
+        if !words.is_empty() {
+            let words = std::mem::take(words);
+            found.push(Command {
+                words,
+                line,
+                before: before.clone(),
+                after: after.to_owned(),
+                last_of_block: false,
+            });
+        }
+        *before = after.to_owned();
+    };
+    for at in 0..tokens.list.len() {
+        let token = &tokens.list[at];
+        let continued = at > 0
+            && (tokens.list[at - 1].is("\\") || ["&&", "||", "|"].iter().any(|sign| tokens.is(at - 1, sign)));
+        if token.first && !continued {
+            end(&mut words, line, &mut before, "\n");
+        }
+        if token.is("\\") || token.is("\\\n") {
+            continue;
+        }
+        let ends = [
+            "&&", "||", ";", "|", "&", "{", "}", "(", ")", "then", "do", "else", "fi", "done", "!", "if",
+            "elif", "while", "until",
+        ];
+        let redirect = token.is("&")
+            && at > 0
+            && (tokens.is(at - 1, ">") || tokens.is(at + 1, ">") || tokens.list[at - 1].text.ends_with('>'));
+        if ends.iter().any(|sign| token.is(sign))
+            && (token.kind == lex::Kind::Sign || words.is_empty())
+            && !redirect
+        {
+            end(&mut words, line, &mut before, &token.text);
+            continue;
+        }
+        if words.is_empty() {
+            line = token.line;
+        }
+        words.push(if token.kind == lex::Kind::Text && token.text.contains(' ') {
+            format!("'{}'", token.text)
+        } else {
+            token.text.clone()
+        });
+    }
+    end(&mut words, line, &mut before, "");
+    for at in 0..found.len() {
+        let next = found.get(at + 1).map(|next| next.before.clone());
+        found[at].last_of_block =
+            next.is_none() || ["}", "fi", "done", ")", "else"].contains(&found[at].after.as_str());
+    }
+    found
+}
+
+/// Whether a failure here fails the whole.
+fn is_heard(commands: &[Command], at: usize, errexit: bool) -> bool {
+    let command = &commands[at];
+    // A condition: what is done about it is not known, but something is.
+    if ["if", "elif", "while", "until", "!"].contains(&command.before.as_str()) {
+        return true;
+    }
+    let rest = &commands[at + 1..];
+    if command.after == "||" {
+        let fallback: Vec<&Command> = rest
+            .iter()
+            .take_while(|next| next.line == command.line || next.before == "{" || next.before == ";")
+            .collect();
+        let passes = |next: &&Command| {
+            let words: Vec<&str> = next.words.iter().map(String::as_str).collect();
+            matches!(
+                words.as_slice(),
+                ["true" | ":" | "/bin/true" | "echo" | "printf", ..] | ["exit" | "return", "0"]
+            )
+        };
+        return fallback.is_empty() || !fallback.iter().all(passes);
+    }
+    if command.after == "&" {
+        return rest.iter().any(|next| next.words[0] == "wait");
+    }
+    if errexit || command.last_of_block {
+        return true;
+    }
+    // Someone asks for the status, or every next command runs only after success.
+    let asked = rest.iter().any(|next| {
+        next.words
+            .iter()
+            .any(|word| word.contains("$?") || word.contains("PIPESTATUS") || word.contains("${?"))
+    });
+    let chained = rest
+        .iter()
+        .zip(std::iter::once(command).chain(rest))
+        .all(|(_, before)| ["&&", "|"].contains(&before.after.as_str()));
+    asked || chained
+}
+
+/// All commands, as texts.
+pub(super) fn texts(recipe: &Recipe) -> Vec<String> {
+    commands(&recipe.text).iter().map(|command| command.words.join(" ")).collect()
+}
+
+/// A test, by what is known of it or by its name.
+pub(super) fn is_test(run: &Run) -> bool {
+    recognise(&run.text, &[]).iter().any(|check| check.kind == Kind::Test)
+        || run.text.contains("test")
+        || run.text.contains("spec")
+}
+
+/// Nothing but words that succeed.
+pub(super) fn does_nothing(recipe: &Recipe) -> bool {
+    commands(&recipe.text).iter().all(|command| {
+        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+        matches!(
+            words.as_slice(),
+            ["echo" | "printf" | "true" | ":" | "/bin/true" | "set" | "cd" | "export" | "sleep" | "cat", ..]
+                | ["exit" | "return"]
+                | ["exit" | "return", "0"]
+        )
+    })
+}
+
+const NARROWING: &[(&str, &[&str])] = &[
+    ("pytest", &["-k", "--deselect", "--ignore", "--ignore-glob", "--collect-only", "--co"]),
+    ("cargo", &["--skip", "--ignored", "--no-run", "--exclude", "--list"]),
+    ("go", &["-run", "-skip", "-list", "--run"]),
+    (
+        "jest",
+        &[
+            "-t",
+            "--testNamePattern",
+            "--testPathIgnorePatterns",
+            "--testPathPattern",
+            "--passWithNoTests",
+            "--listTests",
+            "--onlyChanged",
+        ],
+    ),
+    ("vitest", &["-t", "--testNamePattern", "--exclude", "--passWithNoTests"]),
+    ("mocha", &["-g", "--grep", "-f", "--fgrep", "-i", "--invert", "--ignore", "--exclude", "--dry-run"]),
+    ("node", &["--test-name-pattern", "--test-skip-pattern", "--test-only"]),
+    ("mvn", &["-DskipTests", "-DskipITs", "-Dmaven.test.skip", "-Dmaven.test.failure.ignore", "-Dtest"]),
+    ("mvnw", &["-DskipTests", "-Dmaven.test.skip", "-Dmaven.test.failure.ignore", "-Dtest"]),
+    ("gradle", &["-x", "--dry-run", "-m", "--exclude-task"]),
+    ("gradlew", &["-x", "--dry-run", "-m", "--exclude-task"]),
+    ("rspec", &["-e", "--example", "--dry-run", "--exclude-pattern"]),
+    ("make", &["-n", "-i", "--ignore-errors", "--dry-run", "-t"]),
+    ("bats", &["-f", "--filter"]),
+    ("unittest", &["-k"]),
+];
+
+fn narrowed(words: &[String]) -> Option<String> {
+    let programs: Vec<&str> = words.iter().map(|word| word.rsplit('/').next().unwrap_or(word)).collect();
+    let (at, options) = programs.iter().enumerate().find_map(|(at, program)| {
+        NARROWING.iter().find(|(name, _)| name == program).map(|(_, options)| (at, *options))
+    })?;
+    let found = words[at + 1..].iter().find(|word| {
+        let name = word.split('=').next().unwrap_or(word);
+        options.contains(&name) && !(word.ends_with("=false"))
+    });
+    found.cloned()
+}

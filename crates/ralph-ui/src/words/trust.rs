@@ -1,0 +1,103 @@
+//! Protected files, and what is no part of a proof, in words.
+
+use ralph_model::ProtectedNow;
+use ralph_model::event::{AgentExited, BinCleaned, Event, FilesProtected, ProofNarrowed, ProtectedChange};
+use ralph_model::text::clean;
+
+use super::foreign;
+use crate::format::count;
+use crate::paint::{Paint, Tone};
+
+/// Names that fit into a line.
+const NAMED: usize = 5;
+
+/// These events in a line of `ralph events`.
+pub(crate) fn details(event: &Event) -> Option<String> {
+    match event {
+        Event::FilesProtected(e) => protected(e),
+        Event::ProofNarrowed(e) => Some(narrowed(e)),
+        Event::BinCleaned(e) => Some(cleaned(e)),
+        _ => None,
+    }
+}
+
+/// The lines of these events on a screen.
+pub(crate) fn lines(event: &Event, paint: Paint) -> Vec<String> {
+    match event {
+        Event::FilesProtected(e) => protected(e).map(|text| paint.dim(&text)).into_iter().collect(),
+        Event::ProofNarrowed(e) => vec![paint.paint(Tone::Notice, &narrowed(e))],
+        Event::BinCleaned(e) => vec![paint.paint(Tone::Notice, &cleaned(e))],
+        _ => Vec::new(),
+    }
+}
+
+/// `protected: check.sh, Makefile (target test) and 3 more`; nothing where nothing is.
+pub(crate) fn protected(protected: &FilesProtected) -> Option<String> {
+    let place = |path: &str, part: &Option<String>| match part {
+        Some(part) => format!("{path} ({part})"),
+        None => path.to_owned(),
+    };
+    let names = protected.files.iter().map(|file| place(&file.path, &file.part)).collect::<Vec<_>>();
+    (!names.is_empty()).then(|| format!("protected: no iteration may change {}", some_of(&names)))
+}
+
+/// `junit.xml changed while the gates ran, …`
+pub(crate) fn narrowed(narrowed: &ProofNarrowed) -> String {
+    format!(
+        "{} changed while the gates ran, and is no part of the proof; name it in .gitignore or in proof_ignore",
+        some_of(&narrowed.paths)
+    )
+}
+
+pub(crate) fn cleaned(cleaned: &BinCleaned) -> String {
+    format!("removed from the folder that offers ralph to agents: {}", some_of(&cleaned.removed))
+}
+
+/// What is worth a line after an attempt: what it left behind, and what it did to files that prove its work.
+pub(crate) fn after_attempt(exited: &AgentExited, paint: Paint) -> Vec<String> {
+    let leftovers = super::leftovers(exited).map(|text| paint.dim(&text));
+    let notices = changed(exited).into_iter().chain(tampering(exited));
+    leftovers.into_iter().chain(notices.map(|text| paint.paint(Tone::Notice, &text))).collect()
+}
+
+/// What an attempt did to protected files.
+pub(crate) fn changed(exited: &AgentExited) -> Option<String> {
+    let changes = exited.protected.as_ref().filter(|changes| !changes.is_empty())?;
+    let names: Vec<String> = changes.iter().map(ProtectedChange::place).collect();
+    let restored = changes.iter().filter(|change| change.restored).count();
+    let restored = match restored {
+        0 => String::new(),
+        all if all == changes.len() => "; put back as it was".to_owned(),
+        some => format!(
+            "; {} put back as it was",
+            count(u32::try_from(some).unwrap_or(u32::MAX), "file", "files")
+        ),
+    };
+    Some(format!("#{} changed what is protected: {}{restored}", exited.iteration, some_of(&names)))
+}
+
+/// What an attempt did to the tests, as far as it looks like tampering.
+pub(crate) fn tampering(exited: &AgentExited) -> Option<String> {
+    let findings = &exited.tampering.as_ref()?.findings;
+    let first = clean(&findings.first()?.to_string());
+    let more = match findings.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("tests after #{}: {first}{more}", exited.iteration))
+}
+
+/// `check.sh was changed by #2: -exit 1, +exit 0`
+pub(crate) fn change(changed: &ProtectedNow) -> String {
+    let lines: Vec<String> = changed.change.diff.iter().map(|line| clean(line)).collect();
+    let lines = if lines.is_empty() { String::new() } else { format!(": {}", lines.join(", ")) };
+    let back = if changed.change.restored { " and put back" } else { "" };
+    format!("{} was changed by #{}{back}{lines}", clean(&changed.change.place()), changed.iteration)
+}
+
+fn some_of(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let named: Vec<String> = names.iter().take(NAMED).map(|name| foreign(name)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(", "))
+}
