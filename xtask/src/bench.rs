@@ -1,6 +1,8 @@
-//! `cargo xtask bench [NAME…] [--write]`: what ralph costs, against a plain shell loop or file in the same run. Nothing
-//! here fails for being slow: figures are for people, and for the history in docs/benchmarks.md.
+//! `cargo xtask bench [NAME…] [--write | --against REV]`: what ralph costs, against a plain shell loop or file in the same
+//! run, or against another commit. Nothing here fails for being slow: figures are for people, and for the history in
+//! docs/benchmarks.md.
 
+mod against;
 mod events;
 mod flood;
 mod gates;
@@ -42,6 +44,11 @@ const BENCHMARKS: &[Benchmark] = &[
 const HISTORY: &str = "docs/benchmarks.md";
 
 pub fn run(args: &[String]) -> Result<()> {
+    if let Some(at) = args.iter().position(|arg| arg == "--against") {
+        let rev = args.get(at + 1).ok_or("--against takes a commit, such as HEAD~1")?;
+        let names = chosen(&[&args[..at], &args[at + 2..]].concat())?;
+        return against::run(rev, &names.iter().map(|one| one.name).collect::<Vec<_>>());
+    }
     let write = args.iter().any(|arg| arg == "--write");
     let chosen = chosen(args)?;
     let lab = Lab::new("bench")?;
