@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Text, Timeout};
-use ralph_core::plan::{EventLoop, Gate, Protect, ProtectPolicy, Stop, StuckPlan};
+use ralph_core::plan::{Context, Core, EventLoop, Gate, Memory, Protect, ProtectPolicy, Stop, StuckPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,6 @@ use super::agent::{AgentDef, CliDef};
 use super::commands::{CommandDef, Name};
 use super::hat_def::Hats;
 use super::idle::{Idle, OnState, WakeDef};
-use super::memory::{ContextDef, CoreDef, MemoryDef};
 
 /// What ralph runs, on which prompt, and when it stops.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -81,11 +80,11 @@ pub struct Definition {
     /// What counts as going in circles, and what to do about it.
     pub loop_detection: StuckPlan,
     /// What prompts tell of earlier iterations.
-    pub memory: MemoryDef,
+    pub memory: Memory,
     /// What else of earlier iterations a prompt repeats.
-    pub context: ContextDef,
+    pub context: Context,
     /// What every prompt repeats.
-    pub core: CoreDef,
+    pub core: Core,
     /// Several roles on one task, which hand work to each other by publishing topics: a mapping from the name of each hat
     /// to what it hears and may publish.
     pub hats: Hats,
@@ -120,9 +119,9 @@ impl Default for Definition {
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
             loop_detection: StuckPlan::default(),
-            memory: MemoryDef::default(),
-            context: ContextDef::default(),
-            core: CoreDef::default(),
+            memory: Memory::default(),
+            context: Context::default(),
+            core: Core::default(),
             hats: Hats::default(),
         }
     }

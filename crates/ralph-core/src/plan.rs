@@ -27,7 +27,7 @@ pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
 use crate::hat::HatsPlan;
 use crate::time::millis;
 
-pub use memory::MemoryPlan;
+pub use memory::{Context, ContextChange, Core, CoreChange, Memory, MemoryChange};
 pub use protect::{Protect, ProtectLists, ProtectPolicy};
 pub use signals::SignalPlan;
 pub use stop::{NoErrors, Stop, StopChange, TamperingPolicy};
@@ -93,17 +93,14 @@ pub struct Plan {
     #[serde(rename = "loop_detection")]
     pub stuck: StuckPlan,
     /// What is carried from one iteration to the next.
-    #[serde(default = "MemoryPlan::off")]
-    pub memory: MemoryPlan,
-    /// Rules that every prompt repeats.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub guardrails: Vec<String>,
-    /// A file that agents keep notes in, relative to the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scratchpad: Option<PathBuf>,
-    /// Where the specifications are, relative to the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub specs_dir: Option<PathBuf>,
+    #[serde(default = "Memory::off")]
+    pub memory: Memory,
+    /// What else of earlier iterations a prompt repeats.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub context: Context,
+    /// What every prompt repeats.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub core: Core,
     /// One pass instead of a loop.
     pub once: bool,
     /// Also write what each iteration printed into this folder.
@@ -141,10 +138,9 @@ impl Plan {
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
             stuck: StuckPlan::default(),
-            memory: MemoryPlan::default(),
-            guardrails: Vec::new(),
-            scratchpad: None,
-            specs_dir: None,
+            memory: Memory::default(),
+            context: Context::default(),
+            core: Core::default(),
             once: false,
             log_dir: None,
             hats: None,

@@ -55,7 +55,7 @@ pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
 
 /// The files of the memory, by name; nothing where the plan has none.
 pub fn memory_files(plan: &Plan, draft: &Draft, task: &str) -> Option<Vec<(String, String)>> {
-    let (names, file) = (&plan.memory, draft.file.as_ref().filter(|_| plan.memory.enabled)?);
+    let (names, file) = (&plan.memory, draft.file.as_ref().filter(|_| plan.remembers())?);
     let summary = match summary(plan, draft, task) {
         text if text.is_empty() => "# Ralph Loop Summary\n\nNo iteration has finished yet.\n".to_owned(),
         text => text,
@@ -71,13 +71,13 @@ pub fn memory_files(plan: &Plan, draft: &Draft, task: &str) -> Option<Vec<(Strin
 fn summary(plan: &Plan, draft: &Draft, objective: &str) -> String {
     let Some(memory) = &draft.memory else { return String::new() };
     match objective.trim().is_empty() {
-        true => memory.summary_beside_outputs(plan.memory.outputs(), budget(plan, draft)),
+        true => memory.summary_beside_outputs(plan.repeated_outputs(), budget(plan, draft)),
         false => memory.summary(objective, budget(plan, draft)),
     }
 }
 
 fn last_outputs(plan: &Plan, draft: &Draft) -> String {
-    let count = plan.memory.outputs();
+    let count = plan.repeated_outputs();
     let Some(memory) = draft.memory.as_ref().filter(|_| count > 0) else { return String::new() };
     memory.outputs(count, budget(plan, draft).saturating_mul(2))
 }

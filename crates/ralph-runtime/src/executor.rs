@@ -194,7 +194,7 @@ fn inside(outer: Option<OsString>, run: &RunDir) -> String {
 /// Notes are no part of the work.
 fn scratchpads(plan: &Plan) -> Vec<PathBuf> {
     let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.scratchpad.clone());
-    plan.scratchpad.clone().into_iter().chain(hats).collect()
+    plan.core.scratchpad.iter().map(PathBuf::from).chain(hats).collect()
 }
 
 pub(crate) fn report(inbox: &Sender<Envelope>, report: Report) {

@@ -15,7 +15,7 @@ const NEAR: f64 = 0.8;
 impl Turn<'_> {
     pub(super) fn draft(&self) -> Draft {
         let state = self.state();
-        let remembers = state.plan.memory.enabled;
+        let remembers = state.plan.remembers();
         Draft {
             iteration: Some(state.next_iteration()),
             guidance: state.guidance.clone(),
@@ -55,7 +55,7 @@ impl Turn<'_> {
                 ran_after: Some(result.iteration).filter(|after| after.0 < last_finished),
             }
         });
-        let remembers = state.plan.memory.enabled;
+        let remembers = state.plan.remembers();
         let last = state.memory.last().filter(|_| remembers);
         let failed = last.filter(|last| last.outcome.is_failure());
         let near = if remembers { self.limits_near() } else { Vec::new() };

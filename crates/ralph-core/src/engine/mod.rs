@@ -348,7 +348,7 @@ impl Turn<'_> {
             tree: proof.tree.clone().filter(|_| is_complete && !proof.proved_by.is_empty()),
         };
         self.emit(Event::RunStopped(stopped));
-        if self.state().plan.memory.enabled {
+        if self.state().plan.remembers() {
             self.effect(Effect::SaveMemory(Box::new(self.last_draft())));
         }
     }

@@ -213,17 +213,17 @@ const HOW: &str = "\nPublish when your work is done, before you end: run `ralph 
 /// Files that outlive the iteration.
 pub(super) fn places(plan: &Plan, draft: &Draft) -> String {
     let hat = draft.hat.as_ref().and_then(|turn| plan.hats.as_deref()?.hat(&turn.hat));
-    let scratchpad = hat.and_then(|hat| hat.scratchpad.as_ref()).or(plan.scratchpad.as_ref());
+    let its_own = hat.and_then(|hat| hat.scratchpad.as_ref()).map(|path| path.to_string_lossy().into_owned());
     let mut out = String::new();
-    if let Some(path) = scratchpad {
-        let path = one_line(&path.to_string_lossy());
+    if let Some(path) = its_own.or_else(|| plan.core.scratchpad.clone()) {
+        let path = one_line(&path);
         let _ = writeln!(
             out,
             "- `{path}` is the scratchpad: read it first, and keep in it what the next iterations have to know."
         );
     }
-    if let Some(path) = &plan.specs_dir {
-        let _ = writeln!(out, "- `{}` holds the specifications.", one_line(&path.to_string_lossy()));
+    if let Some(path) = &plan.core.specs_dir {
+        let _ = writeln!(out, "- `{}` holds the specifications.", one_line(path));
     }
     if out.is_empty() { out } else { format!("## Files\n\n{out}") }
 }

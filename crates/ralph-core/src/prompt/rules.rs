@@ -6,10 +6,10 @@ use crate::plan::{NoErrors, Plan};
 
 /// What the user wants every prompt to repeat.
 pub(super) fn guardrails(plan: &Plan) -> String {
-    if plan.guardrails.is_empty() {
+    if plan.core.guardrails.is_empty() {
         return String::new();
     }
-    let rules = plan.guardrails.iter().map(|rule| format!("- {}\n", rule.trim().replace('\n', "\n  ")));
+    let rules = plan.core.guardrails.iter().map(|rule| format!("- {}\n", rule.trim().replace('\n', "\n  ")));
     format!("## Guardrails\n\n{}", rules.collect::<String>())
 }
 

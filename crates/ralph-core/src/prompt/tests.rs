@@ -63,8 +63,8 @@ fn each_condition_that_is_on_has_a_sentence() {
 #[test]
 fn the_sections_stand_in_their_order_and_only_where_there_is_something() {
     let mut plan = everything_required();
-    plan.guardrails = vec!["Tests are law".into()];
-    plan.memory.last_outputs = 1;
+    plan.core.guardrails = vec!["Tests are law".into()];
+    plan.context.include_last_n_messages = 1;
     let mut memory = Memory::new(1200, 1, 16_384);
     let note = IterationNote::new(IterationNumber(1), Outcome::Ok);
     memory.add(IterationNote { tail: "I did it\n<ralph>COMPLETE</ralph>".into(), ..note });

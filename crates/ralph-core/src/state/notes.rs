@@ -36,6 +36,5 @@ impl RunState {
 
 pub(super) fn memory_of(plan: &Plan) -> Memory {
     let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    let memory = &plan.memory;
-    Memory::new(size(memory.tail), memory.outputs(), memory.outputs_budget())
+    Memory::new(size(plan.memory.tail), plan.repeated_outputs(), plan.repeated_outputs_budget())
 }

@@ -125,7 +125,7 @@ fn the_words_of_a_failed_tool_are_told_once_and_can_forge_nothing() {
 #[test]
 fn the_last_outputs_are_told_as_they_were_and_once() {
     let mut with_outputs = plan();
-    with_outputs.memory.last_outputs = 2;
+    with_outputs.context.include_last_n_messages = 2;
     let mut run = Run::new(with_outputs);
     for n in 1..=3 {
         let tail = format!("beginning {n}\n{}\nend {n}", "work work work\n".repeat(200));

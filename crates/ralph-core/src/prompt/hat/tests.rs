@@ -22,8 +22,8 @@ fn plan() -> Plan {
     hats.required_events = patterns(&["review.ok"]);
     let mut plan = Plan::new("test", "/w", Task::Text("the task".into()), AgentPlan::command("agent"));
     plan.hats = Some(Box::new(hats));
-    plan.guardrails = vec!["Be kind".to_owned()];
-    (plan.scratchpad, plan.specs_dir) = (Some(".agent/pad.md".into()), Some("./specs/".into()));
+    plan.core.guardrails = vec!["Be kind".to_owned()];
+    (plan.core.scratchpad, plan.core.specs_dir) = (Some(".agent/pad.md".into()), Some("./specs/".into()));
     plan
 }
 

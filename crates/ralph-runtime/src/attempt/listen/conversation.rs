@@ -89,7 +89,7 @@ impl Conversation {
             told_text: 0,
             told_calls: 0,
             told_usage: (Usage::default(), None),
-            tail: OutputTail::keeping(plan.memory.kept_output()),
+            tail: OutputTail::keeping(plan.kept_output()),
             drawing: if names_tools { drawing.naming_tools() } else { drawing },
             checks: CheckReader::new(&plan.workspace.to_string_lossy(), &plan.stop.extra_checks()),
             answers_unread: false,

@@ -66,7 +66,7 @@ impl Listener {
                 of,
                 rules,
                 &plan.stuck.ignore,
-                plan.memory.kept_output(),
+                plan.kept_output(),
             ))),
         };
         Self { log, agent }

@@ -40,7 +40,7 @@ fn make(folder: &Path) -> io::Result<()> {
 
 /// When the run has stopped: the same files, with how it ended.
 pub(crate) fn save_at_the_end(plan: &Plan, draft: &Draft) {
-    if plan.memory.enabled {
+    if plan.remembers() {
         save(plan, draft, &task::read(&plan.task).unwrap_or_default());
     }
 }
