@@ -58,6 +58,26 @@ fn read(tokens: &Tokens, range: Range<usize>, language: Language) -> Assert {
     }
 }
 
+/// Whether a call of this name is taken for an assert wherever it stands.
+pub(super) fn is_counted(name: &str, language: Language) -> bool {
+    match language {
+        Language::Shell => is_shell_check(name),
+        _ => is_assert(name),
+    }
+}
+
+/// The call of a helper at this place.
+pub(super) fn helper_call(tokens: &Tokens, at: usize, language: Language) -> Option<Assert> {
+    let starts = tokens.list[at].first
+        || at > 0 && [";", "&&", "||", "{", "then", "do", "!", "run"].iter().any(|sign| tokens.is(at - 1, sign));
+    let range = match language {
+        Language::Shell => (starts && !tokens.is(at + 1, "(")).then(|| at..line_end(tokens, at))?,
+        Language::Ruby if !tokens.is(at + 1, "(") => starts.then(|| at..line_end(tokens, at))?,
+        _ => tokens.is(at + 1, "(").then(|| at..chain_end(tokens, at))?,
+    };
+    Some(read(tokens, range, language))
+}
+
 /// The assert that starts here: from its word to its end.
 fn assert_at(tokens: &Tokens, at: usize, language: Language, within: &Range<usize>) -> Option<Range<usize>> {
     let word = tokens.word(at)?;
@@ -222,13 +242,35 @@ fn shell_command(tokens: &Tokens, at: usize) -> bool {
     let word = tokens.word(at).unwrap_or_default();
     let lower = word.to_ascii_lowercase();
     let checks = ["[", "[[", "test", "diff", "cmp", "grep"].contains(&word)
-        || ["assert", "refute", "expect", "verify", "check_"].iter().any(|start| lower.starts_with(start));
+        || is_shell_check(&lower);
     let starts = tokens.list[at].first
         || at > 0
             && [";", "&&", "||", "{", "(", "then", "do", "!", "if", "|"]
                 .iter()
                 .any(|sign| tokens.is(at - 1, sign));
     checks && starts && !tokens.is(at + 1, "(")
+}
+
+fn is_shell_check(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["assert", "refute", "expect", "verify", "check_"].iter().any(|start| lower.starts_with(start))
+}
+
+/// Asserts of libraries, in small letters and without lines: what they do is known. Another function of such a name may
+/// check anything.
+const LIBRARY: &[&str] = &[
+    "assert", "asserteq", "assertne", "assertequal", "assertequals", "assertnotequal", "assertnotequals",
+    "asserttrue", "assertfalse", "assertnull", "assertnotnull", "assertnil", "assertnotnil", "assertis",
+    "assertisnot", "assertisnone", "assertisnotnone", "assertin", "assertnotin", "assertgreater",
+    "assertgreaterequal", "assertless", "assertlessequal", "assertsame", "assertnotsame", "assertthat",
+    "assertarrayequals", "assertarrayequal", "assertalmostequal", "assertallclose", "assertcountequal",
+    "assertdictequal", "assertlistequal", "assertinclude", "assertempty", "assertnot", "debugassert",
+    "debugasserteq", "debugassertne", "propassert", "propasserteq", "expect", "refute", "refuteequal",
+    "refutenil", "require", "t", "if",
+];
+
+fn is_library(word: &str) -> bool {
+    LIBRARY.contains(&word.to_ascii_lowercase().replace('_', "").as_str())
 }
 
 const NEUTRAL: &[&str] = &[
@@ -317,7 +359,21 @@ fn is_constant(tokens: &Tokens, range: &Range<usize>, language: Language) -> boo
     // `fail("…")` always fails: that is no way to pass.
     let fails =
         part.first().is_some_and(|token| ["fail", "raises", "warns"].iter().any(|word| token.is(word)));
-    speaks && !live && !fails && part.len() > 1
+    let known = part.first().and_then(Token::word).is_none_or(is_library);
+    (speaks && !live || is_tuple(tokens, range, language)) && known && !fails && part.len() > 1
+}
+
+/// `assert (x == 4, "why")`: a tuple that has something in it is always true.
+fn is_tuple(tokens: &Tokens, range: &Range<usize>, language: Language) -> bool {
+    if language != Language::Python || !tokens.is(range.start, "assert") || !tokens.is(range.start + 1, "(") {
+        return false;
+    }
+    let close = tokens.close(range.start + 1);
+    let whole = close + 1 >= range.end || tokens.is(close + 1, ",");
+    let inner = split(tokens, range.start + 2..close, |at| tokens.is(at, ","));
+    let comma = (range.start + 2..close).any(|at| tokens.is(at, ",")) && inner.len() > 1;
+    let generator = (range.start + 2..close).any(|at| tokens.is(at, "for"));
+    whole && comma && !generator
 }
 
 /// `… or True` at the end of a condition.
@@ -341,7 +397,7 @@ fn equal_sides(tokens: &Tokens, range: &Range<usize>) -> bool {
 fn shell_constant(part: &[Token]) -> bool {
     let options = ["-eq", "-ne", "-lt", "-gt", "-le", "-ge", "-n", "-z"];
     let bracket = part.first().is_some_and(|token| ["[", "[[", "test"].iter().any(|word| token.is(word)));
-    let equal = part.first().is_some_and(|token| token.text.starts_with("assert"));
+    let equal = part.first().is_some_and(|token| token.is("assert") || token.is("assert_equal"));
     let closed =
         part.iter().position(|token| token.is("]") || token.is("]]")).map_or(part, |end| &part[..end]);
     let swallowed = part.windows(2).any(|pair| pair[0].is("||") && (pair[1].is("true") || pair[1].is(":")));

@@ -53,6 +53,10 @@ fn by_lines(tokens: &Tokens, body: Range<usize>, found: &mut Vec<Range<usize>>) 
             Some("if" | "while") if ["False", "0", "None"].contains(&next()) && tokens.is(at + 2, ":") => {
                 found.push(at..block(tokens, at, body.end));
             }
+            // A loop over nothing.
+            Some("for") if (at..head).any(|place| is_empty_list(tokens, place) && tokens.is(place + 3, ":")) => {
+                found.push(at..block(tokens, at, body.end));
+            }
             Some("try") => {
                 let handler = block(tokens, at, body.end);
                 if tokens.word(handler) == Some("except") && swallows_python(tokens, handler, body.end) {
@@ -70,17 +74,30 @@ fn by_lines(tokens: &Tokens, body: Range<usize>, found: &mut Vec<Range<usize>>) 
     }
 }
 
+/// `in []` and `of []`.
+fn is_empty_list(tokens: &Tokens, at: usize) -> bool {
+    (tokens.is(at, "in") || tokens.is(at, "of"))
+        && (tokens.is(at + 1, "[") && tokens.is(at + 2, "]") || tokens.is(at + 1, "(") && tokens.is(at + 2, ")"))
+}
+
 fn swallows_python(tokens: &Tokens, at: usize, end: usize) -> bool {
     let colon = (at..end).find(|place| tokens.is(*place, ":")).unwrap_or(end);
     let caught = tokens.part(at + 1..colon.max(at + 1));
     let all = ["AssertionError", "Exception", "BaseException"];
     let catches = caught.is_empty() || caught.iter().any(|token| all.iter().any(|name| token.is(name)));
     let handled = colon + 1..block(tokens, at, end);
+    // What the handler does may fail in turn, or try again: words that only leave or show do not.
+    let name = caught.windows(2).find(|pair| pair[0].is("as")).map(|pair| pair[1].text.as_str());
     let nothing = |at: usize| {
         tokens.list[at].is_literal()
-            || ["pass", ".", "..", "return", "continue", "print", "(", ")", "None", "True"]
-                .iter()
-                .any(|word| tokens.is(at, word))
+            || name.is_some_and(|name| tokens.is(at, name))
+            || [
+                "pass", ".", "..", "return", "continue", "print", "(", ")", "None", "True", ",", "str", "repr",
+                "logging", "logger", "log", "warning", "warnings", "warn", "info", "debug", "error", "exception",
+                "False", "=", "traceback", "print_exc",
+            ]
+            .iter()
+            .any(|word| tokens.is(at, word))
     };
     catches && handled.clone().all(nothing)
 }

@@ -37,7 +37,7 @@ mod sheet;
 mod tests;
 
 pub use counted::{Counted, fewer, tests_counted};
-pub use path::matters;
+pub use path::{holds_tests, matters};
 pub use ralph_core::tampering::{Finding, Tampering};
 
 use compare::Side;
@@ -67,7 +67,8 @@ pub struct Review {
     pub fewer_expected: bool,
 }
 
-/// What all changed files together did to the tests. Files that did not change may be among them; they say nothing.
+/// What all changed files together did to the tests. Test files that did not change may be among
+/// them: what still stands there is not gone.
 pub fn review(files: &[SourceFile]) -> Vec<Finding> {
     examine(files).findings
 }
@@ -89,7 +90,12 @@ pub fn examine(files: &[SourceFile]) -> Review {
             .collect()
     };
     let (before, after) = (side(|file| &file.before), side(|file| &file.after));
-    let compared = compare::compare(&before, &after, &data(&changed));
+    let still = files.iter().filter(|file| file.before.is_some() && file.before == file.after);
+    let standing: Side = still
+        .filter(|file| small(&file.after) && path::is_test(&file.path))
+        .filter_map(|file| Some((file.path.clone(), Sheet::read(&file.path, file.after.as_deref()?))))
+        .collect();
+    let compared = compare::compare(&before, &after, &data(&changed), &standing);
     let mut findings = compared.findings.clone();
     if !program_changed(&changed, &before, &after) {
         if !beside_changed(&changed, &before, &after) {

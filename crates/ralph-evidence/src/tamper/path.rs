@@ -81,6 +81,11 @@ pub(super) fn is_test(path: &str) -> bool {
             && (stem.starts_with("Test") || stem.ends_with("Test") || stem.ends_with("Tests")))
 }
 
+/// Whether the file is code of tests.
+pub fn holds_tests(path: &str) -> bool {
+    matters(path) && Language::of(path).is_some() && is_test(path)
+}
+
 /// Whether a runner of this language finds tests in a file of this name without being told. `None`: any file of it may hold
 /// tests.
 pub(super) fn is_collected(path: &str) -> bool {

@@ -137,6 +137,8 @@ pub(super) struct Account {
     /// The asserts now, of each test: their names.
     checked: Vec<Vec<BTreeSet<String>>>,
     vanished: BTreeSet<String>,
+    /// Asserts of tests that did not change.
+    standing: BTreeSet<String>,
     /// New tests, which may each be one that is gone.
     successors: BTreeSet<usize>,
     /// The file of each test of now, and how much it checks.
@@ -181,6 +183,7 @@ impl Account {
                 .map(|test| test.real.iter().map(|assert| assert.words.clone()).collect())
                 .collect(),
             vanished: vanished(before, after),
+            standing: BTreeSet::new(),
             successors: (0..new.len())
                 .filter(|at| !partner.contains_key(at) && new[*at].test.skipped.is_none())
                 .collect(),
@@ -189,6 +192,19 @@ impl Account {
             beside,
             moved,
         }
+    }
+
+    /// What the tests say that did not change: a test that stood twice may go once.
+    pub fn stands(&mut self, standing: &[Seen]) {
+        let live = standing.iter().filter(|test| test.test.skipped.is_none());
+        for test in live {
+            self.bodies.insert(body(test));
+            self.standing.extend(test.checked().map(|assert| assert.text.clone()));
+        }
+    }
+
+    pub fn has_beside(&self, literal: &str) -> bool {
+        self.beside.covers(literal)
     }
 
     /// Whether a test that is gone is gone for a reason.
@@ -213,6 +229,9 @@ impl Account {
         }
         if let Some(at) = self.rewritten(test, &about) {
             self.successors.remove(&at);
+            return true;
+        }
+        if test.checks() > 0 && test.checked().all(|assert| self.standing.contains(&assert.text)) {
             return true;
         }
         // In parts: each of its asserts went somewhere.
@@ -337,7 +356,7 @@ fn body(test: &Seen) -> String {
 }
 
 /// The names that tell what a test is about.
-fn subjects<'a>(tokens: impl Iterator<Item = &'a Token>) -> BTreeSet<String> {
+pub(super) fn subjects<'a>(tokens: impl Iterator<Item = &'a Token>) -> BTreeSet<String> {
     let words = tokens
         .filter_map(Token::word)
         .filter(|word| !is_neutral(word) && !COMMON.contains(word) && word.len() > 1);
@@ -390,7 +409,7 @@ fn gained_beside(before: &Side, after: &Side) -> Gained {
 }
 
 /// Whether the text holds the value as a word of its own.
-fn holds(text: &str, value: &str) -> bool {
+pub(super) fn holds(text: &str, value: &str) -> bool {
     let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     text.match_indices(value)
         .any(|(at, _)| edge(text[..at].chars().next_back()) && edge(text[at + value.len()..].chars().next()))

@@ -2,14 +2,16 @@
 //! was moved.
 
 mod account;
+mod kept;
 mod pair;
 mod rows;
 mod unknown;
 
-use super::asserts::{Assert, asserts};
+use super::asserts::{Assert, asserts, is_counted};
 use super::path;
 use super::sheet::{Sheet, Test};
 use account::Account;
+use kept::Kept;
 use ralph_core::tampering::{Finding, Tampering};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,6 +22,9 @@ const MOST_OF_A_FILE: usize = 10;
 /// One side of the change: what was read of each file that is there.
 pub(super) type Side = BTreeMap<String, Sheet>;
 
+/// Helpers that check something, by name: the name, and the words in each.
+pub(super) type Words = BTreeMap<String, (String, BTreeSet<String>)>;
+
 /// A test with everything that is compared.
 pub(super) struct Seen<'a> {
     pub file: &'a str,
@@ -29,6 +34,8 @@ pub(super) struct Seen<'a> {
     pub stretches: Vec<Range<usize>>,
     pub real: Vec<Assert>,
     pub constant: Vec<Assert>,
+    /// Calls of helpers that check something.
+    pub calls: Vec<Assert>,
     /// Asserts of the helpers that it calls.
     pub helped: usize,
 }
@@ -36,6 +43,11 @@ pub(super) struct Seen<'a> {
 impl Seen<'_> {
     pub fn checks(&self) -> usize {
         self.real.len() + self.helped
+    }
+
+    /// Everything by which it checks.
+    pub fn checked(&self) -> impl Iterator<Item = &Assert> + '_ {
+        self.real.iter().chain(&self.calls)
     }
 
     pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
@@ -58,13 +70,20 @@ pub(super) struct Compared<'a> {
 }
 
 /// `data` is the text of the other files of the tests that are new or changed: tables of cases, snapshots.
-pub(super) fn compare<'a>(before: &'a Side, after: &'a Side, data: &[String]) -> Compared<'a> {
+/// `standing`: the test files that did not change.
+pub(super) fn compare<'a>(
+    before: &'a Side,
+    after: &'a Side,
+    data: &[String],
+    standing: &Side,
+) -> Compared<'a> {
     let (old, new) = (seen(before), seen(after));
     let pairs = pair::pairs(&old, &new);
     let mut account = Account::new(before, after, &old, &new, &pairs, data);
     let mut findings = Vec::new();
     let partner: BTreeMap<usize, usize> = pairs.iter().copied().collect();
-    let idle = idle(after);
+    account.stands(&seen(standing));
+    let (idle, helpers) = (idle(after), words(after, standing));
     for (at, test) in old.iter().enumerate() {
         if let Some(now) = partner.get(&at) {
             findings.extend(switched_off(test, &new[*now], after));
@@ -72,7 +91,7 @@ pub(super) fn compare<'a>(before: &'a Side, after: &'a Side, data: &[String]) ->
     }
     for (at, test) in old.iter().enumerate().filter(|(_, test)| test.test.skipped.is_none()) {
         if let Some(now) = partner.get(&at).filter(|now| new[**now].test.skipped.is_none()) {
-            findings.extend(asserts_lost(test, &new[*now], *now, &mut account, &idle));
+            findings.extend(asserts_lost(test, (&new[*now], *now), &mut account, (&idle, &helpers)));
             findings.extend(rows::lost(test, &new[*now], &account));
         }
     }
@@ -81,7 +100,9 @@ pub(super) fn compare<'a>(before: &'a Side, after: &'a Side, data: &[String]) ->
     let mut lost: BTreeMap<&str, Vec<&Seen>> = BTreeMap::new();
     let mut fewer_expected = pairs.len() < old.len();
     for (_, test) in gone {
-        if !account.explains(test) {
+        // Calls of helpers between the functions of a script may have gone anywhere.
+        let only_calls = test.is_loose() && test.real.is_empty();
+        if !only_calls && !account.explains(test) {
             lost.entry(test.file).or_default().push(test);
         }
     }
@@ -120,14 +141,19 @@ fn seen(side: &Side) -> Vec<Seen<'_>> {
                 gates: Vec::new(),
             };
             let mut loose = look(file, sheet, test, gaps(sheet), 0..0, &helpers);
+            for gap in loose.stretches.clone() {
+                let (calls, helped) = helper_calls(sheet, gap, &[], &helpers);
+                loose.calls.extend(calls);
+                loose.helped += helped;
+            }
             if let Some(language) = sheet.language {
                 let all =
                     loose.stretches.iter().flat_map(|gap| asserts(&sheet.tokens, gap.clone(), language));
                 (loose.constant, loose.real) = all.partition(|assert| assert.constant);
             }
-            if !loose.real.is_empty() || !loose.constant.is_empty() {
-                loose.test.line =
-                    loose.real.first().or(loose.constant.first()).map_or(1, |assert| assert.line);
+            let first = loose.checked().chain(&loose.constant).next().map(|assert| assert.line);
+            if let Some(line) = first {
+                loose.test.line = line;
                 found.push(loose);
             }
         }
@@ -166,9 +192,29 @@ fn look<'a>(
             constant: false,
         });
     }
-    let calls = body.filter(|at| sheet.tokens.is(at + 1, "(") && !inside(&real, *at));
-    let helped = calls.filter_map(|at| helpers.get(sheet.tokens.word(at)?)).sum();
-    Seen { file, sheet, test, stretches, real, constant, helped }
+    let (calls, helped) = helper_calls(sheet, body, &real, helpers);
+    Seen { file, sheet, test, stretches, real, constant, calls, helped }
+}
+
+/// The calls of helpers that check something, and how much these check.
+fn helper_calls(
+    sheet: &Sheet,
+    body: Range<usize>,
+    real: &[Assert],
+    helpers: &BTreeMap<String, usize>,
+) -> (Vec<Assert>, usize) {
+    let Some(language) = sheet.language else { return (Vec::new(), 0) };
+    let (mut calls, mut helped) = (Vec::new(), 0);
+    for at in body.filter(|at| !inside(real, *at)) {
+        let count = sheet.tokens.word(at).and_then(|word| helpers.get(word)).copied().unwrap_or(0);
+        if count > 0 && (helped == 0 || !inside(&calls, at)) {
+            if let Some(call) = super::asserts::helper_call(&sheet.tokens, at, language) {
+                calls.push(call);
+                helped += count;
+            }
+        }
+    }
+    (calls, helped)
 }
 
 fn inside(asserts: &[Assert], at: usize) -> bool {
@@ -179,13 +225,34 @@ fn inside(asserts: &[Assert], at: usize) -> bool {
 fn helpers(side: &Side) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for sheet in side.values() {
-        for (name, range) in sheet.helpers.iter().filter(|(name, _)| !super::asserts::is_assert(name)) {
+        let counted = |name: &str| sheet.language.is_some_and(|language| is_counted(name, language));
+        for (name, range) in sheet.helpers.iter().filter(|(name, _)| !counted(name)) {
             if let Some(language) = sheet.language {
                 let count = asserts(&sheet.tokens, range.clone(), language)
                     .iter()
                     .filter(|one| !one.constant)
                     .count();
                 *found.entry(name.clone()).or_default() += count;
+            }
+        }
+    }
+    found
+}
+
+/// Helpers that check something, whatever their name, with the words in them.
+fn words(after: &Side, standing: &Side) -> Words {
+    let mut found = Words::new();
+    for sheet in after.values().chain(standing.values()) {
+        let Some(language) = sheet.language else { continue };
+        for (name, range) in &sheet.helpers {
+            let tokens = sheet.tokens.part(range.clone());
+            let fails = tokens.iter().filter_map(|token| token.word()).any(|word| {
+                ["raise", "throw", "panic", "fail", "exit", "return", "Errorf", "Fatalf", "Error", "Fatal"]
+                    .contains(&word)
+            });
+            if fails || asserts(&sheet.tokens, range.clone(), language).iter().any(|one| !one.constant) {
+                let all = tokens.iter().filter_map(|token| token.word()).map(str::to_owned);
+                found.entry(name.clone()).or_insert_with(|| (name.clone(), BTreeSet::new())).1.extend(all);
             }
         }
     }
@@ -263,15 +330,15 @@ fn switched_off(old: &Seen, new: &Seen, after: &Side) -> Option<Finding> {
 
 fn asserts_lost(
     old: &Seen,
-    new: &Seen,
-    now: usize,
+    (new, now): (&Seen, usize),
     account: &mut Account,
-    idle: &BTreeSet<String>,
+    (idle, helpers): (&BTreeSet<String>, &Words),
 ) -> Option<Finding> {
     let short = old.checks().checked_sub(new.checks()).filter(|short| *short > 0)?;
-    let mut kept: Vec<&str> = new.real.iter().map(|assert| assert.text.as_str()).collect();
+    let mut kept: Vec<&str> = new.checked().map(|assert| assert.text.as_str()).collect();
+    let stands: BTreeSet<&str> = kept.iter().copied().collect();
     let mut lost = Vec::new();
-    for assert in &old.real {
+    for assert in old.checked() {
         match kept.iter().position(|text| *text == assert.text) {
             Some(at) => {
                 kept.swap_remove(at);
@@ -279,10 +346,14 @@ fn asserts_lost(
             None => lost.push(assert),
         }
     }
+    // What is asked twice is still asked.
+    lost.retain(|assert| !stands.contains(assert.text.as_str()));
     let mut rewritten = Rewritten::of(new, &kept);
     lost.retain(|assert| !rewritten.takes(assert) && !account.has_assert(assert, old, Some(now)));
     let mut unknown = unknown::calls(old, new, idle);
     lost.retain(|assert| !unknown::takes(&mut unknown, assert));
+    let mut still = Kept::of(old, new, &kept, helpers);
+    lost.retain(|assert| !still.takes(assert, account));
     let first = *lost.first()?;
     let count = lost.len().min(short);
     let known: Vec<&str> = old.constant.iter().map(|assert| assert.text.as_str()).collect();
@@ -306,7 +377,7 @@ struct Rewritten<'a> {
 impl<'a> Rewritten<'a> {
     fn of(test: &'a Seen, texts: &[&str]) -> Rewritten<'a> {
         let new: Vec<&Assert> =
-            test.real.iter().filter(|assert| texts.contains(&assert.text.as_str())).collect();
+            test.checked().filter(|assert| texts.contains(&assert.text.as_str())).collect();
         Rewritten {
             literals: new.iter().flat_map(|assert| &assert.literals).map(String::as_str).collect(),
             words: new.iter().flat_map(|assert| &assert.words).map(String::as_str).collect(),
