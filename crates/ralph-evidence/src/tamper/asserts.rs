@@ -53,7 +53,7 @@ fn read(tokens: &Tokens, range: Range<usize>, language: Language) -> Assert {
         text: part.iter().map(Token::key).collect::<Vec<_>>().join(" "),
         literals: part.iter().filter(|token| token.is_literal()).map(|token| token.text.clone()).collect(),
         words: words.collect(),
-        constant: is_constant(tokens, &range, language),
+        constant: is_constant(tokens, &range, language) || is_guarded(tokens, &range, language),
         range,
     }
 }
@@ -269,7 +269,7 @@ const LIBRARY: &[&str] = &[
     "refutenil", "require", "t", "if",
 ];
 
-fn is_library(word: &str) -> bool {
+pub(super) fn is_library(word: &str) -> bool {
     LIBRARY.contains(&word.to_ascii_lowercase().replace('_', "").as_str())
 }
 
@@ -374,6 +374,33 @@ fn is_tuple(tokens: &Tokens, range: &Range<usize>, language: Language) -> bool {
     let comma = (range.start + 2..close).any(|at| tokens.is(at, ",")) && inner.len() > 1;
     let generator = (range.start + 2..close).any(|at| tokens.is(at, "for"));
     whole && comma && !generator
+}
+
+/// `if f(2) == 4 { assert_eq!(f(2), 4) }`: it is asked only where it holds.
+fn is_guarded(tokens: &Tokens, range: &Range<usize>, language: Language) -> bool {
+    if [Language::Python, Language::Ruby, Language::Shell].contains(&language) || tokens.is(range.start, "if") {
+        return false;
+    }
+    let from = range.start.saturating_sub(60);
+    let open = (from..range.start).rev().find(|at| tokens.is(*at, "{") && tokens.close(*at) > range.start);
+    let head = open.and_then(|open| {
+        let start = (from..open).rev().find(|at| [";", "{", "}", "if"].iter().any(|sign| tokens.is(*at, sign)))?;
+        tokens.is(start, "if").then_some(start..open)
+    });
+    let Some(head) = head else { return false };
+    let keys = |side: &Range<usize>| tokens.part(side.clone()).iter().map(Token::key).collect::<Vec<_>>();
+    let inner = match tokens.is(head.start + 1, "(") && tokens.close(head.start + 1) + 1 == head.end {
+        true => head.start + 2..head.end - 1,
+        false => head.start + 1..head.end,
+    };
+    let equal = |at: usize| ["==", "==="].iter().any(|sign| tokens.is(at, sign));
+    let (Some((left, right)), Some((one, other))) =
+        (two(split(tokens, inner, equal)), sides(tokens, range))
+    else {
+        return false;
+    };
+    let (left, right, one, other) = (keys(&left), keys(&right), keys(&one), keys(&other));
+    (left == one && right == other || left == other && right == one) && !left.is_empty()
 }
 
 /// `… or True` at the end of a condition.

@@ -1,7 +1,7 @@
 //! Code in a test that never runs, or whose failure nobody hears of: behind a `return`, below `if false`, in a `try` that
 //! swallows.
 
-use super::lex::Tokens;
+use super::lex::{Token, Tokens};
 use super::path::Language;
 use super::sheet::line_end;
 use std::ops::Range;
@@ -50,6 +50,16 @@ fn by_lines(tokens: &Tokens, body: Range<usize>, found: &mut Vec<Range<usize>>) 
         let next = || tokens.get(at + 1).map(|token| token.text.as_str()).unwrap_or_default();
         match tokens.word(at) {
             Some("return") if tokens.list[at].indent == indent => found.push(head..body.end),
+            // `if x or True: return`.
+            Some("if") if tokens.list[at].indent == indent && is_always(tokens.part(at + 1..head)) => {
+                let end = block(tokens, at, body.end);
+                let leaves = (head.saturating_sub(3)..end).any(|place| {
+                    ["return", "skip", "skipTest"].iter().any(|word| tokens.is(place, word))
+                });
+                if leaves {
+                    found.push(end..body.end);
+                }
+            }
             Some("if" | "while") if ["False", "0", "None"].contains(&next()) && tokens.is(at + 2, ":") => {
                 found.push(at..block(tokens, at, body.end));
             }
@@ -71,6 +81,17 @@ fn by_lines(tokens: &Tokens, body: Range<usize>, found: &mut Vec<Range<usize>>) 
             }
             _ => {}
         }
+    }
+}
+
+/// A condition that always holds: `True`, `1`, `… or True`.
+fn is_always(part: &[Token]) -> bool {
+    let end = part.iter().rposition(|token| token.is(":")).unwrap_or(part.len());
+    let yes = |token: &Token| token.is("True") || token.is("1");
+    match &part[..end] {
+        [one] => yes(one),
+        [.., or, last] => or.is("or") && yes(last) || end == 2 && or.is("not") && last.is("False"),
+        [] => false,
     }
 }
 
@@ -132,6 +153,30 @@ fn in_braces(tokens: &Tokens, body: Range<usize>, language: Language, found: &mu
                     found.push(at..tokens.close(open) + 1);
                 }
             }
+            Some("catch_unwind") if language == Language::Rust && tokens.is(at + 1, "(") => {
+                let close = tokens.close(at + 1);
+                let start = (body.start..at).rev().take_while(|place| {
+                    ![";", "{", "}"].iter().any(|sign| tokens.is(*place, sign))
+                });
+                let start = start.last().unwrap_or(at);
+                let dropped = tokens.is(start, "let") && tokens.is(start + 1, "_") && tokens.is(close + 1, ";");
+                let ok = tokens.is(close + 1, ".") && tokens.is(close + 2, "ok") && tokens.is(close + 5, ";");
+                if dropped || ok && !tokens.is(start, "let") {
+                    found.push(at..close);
+                }
+            }
+            Some("setTimeout" | "setImmediate")
+                if language == Language::Script && tokens.is(at + 1, "(") && !waits(tokens, &body) =>
+            {
+                found.push(at..tokens.close(at + 1));
+            }
+            Some("for") if tokens.is(at + 1, "(") && (at..tokens.close(at + 1)).any(|place| is_empty_list(tokens, place)) => {
+                let open = tokens.close(at + 1) + 1;
+                found.push(at..tokens.close(open) + 1);
+            }
+            Some("for") if language == Language::Rust && is_empty_list(tokens, at + 2) && tokens.is(at + 5, "{") => {
+                found.push(at..tokens.close(at + 5) + 1);
+            }
             Some("try") if tokens.is(at + 1, "{") && language != Language::Rust => {
                 let end = tokens.close(at + 1);
                 if swallows_braces(tokens, end + 1, language) {
@@ -141,6 +186,16 @@ fn in_braces(tokens: &Tokens, body: Range<usize>, language: Language, found: &mu
             _ => {}
         }
     }
+}
+
+/// Whether a test waits for what it started, or holds the clock itself.
+fn waits(tokens: &Tokens, body: &Range<usize>) -> bool {
+    const WORDS: &[&str] = &[
+        "await", "done", "resolve", "reject", "then", "useFakeTimers", "advanceTimersByTime", "runAllTimers", "tick", "cb",
+        "runOnlyPendingTimers", "clock", "end", "finish", "waitFor", "return",
+    ];
+    // The head of the function stands before its body: `(done) =>`.
+    (body.start.saturating_sub(8)..body.end).any(|at| tokens.word(at).is_some_and(|word| WORDS.contains(&word)))
 }
 
 fn leaves(tokens: &Tokens, at: usize, start: usize) -> bool {
@@ -164,7 +219,14 @@ fn swallows_braces(tokens: &Tokens, at: usize, language: Language) -> bool {
         catches |= tokens.part(open..end).iter().any(|token| all.iter().any(|name| token.is(name)));
         open = end + 1;
     }
-    let empty =
-        tokens.is(open, "{") && tokens.close(open) <= open + 1 + usize::from(tokens.is(open + 2, ";"));
-    catches && empty
+    // Nothing, or words that only show.
+    let shows = |at: usize| {
+        let token = &tokens.list[at];
+        token.is_literal()
+            || token.word().is_none() && !tokens.is(at, "=")
+            || ["console", "log", "warn", "error", "info", "debug", "System", "out", "err", "println", "return", "e", "message"]
+                .iter()
+                .any(|word| token.is(word))
+    };
+    catches && tokens.is(open, "{") && (open + 1..tokens.close(open)).all(shows)
 }

@@ -23,6 +23,7 @@ mod compare;
 mod config;
 mod counted;
 mod dead;
+mod disarmed;
 mod exits;
 mod expected;
 mod forced;
@@ -108,8 +109,10 @@ pub fn examine(files: &[SourceFile]) -> Review {
     findings.extend(marks::new_marks(&changed, |path, text| {
         let mut all = config::marks(path, text);
         all.extend(forced::marks(path, text));
+        all.extend(disarmed::marks(path, text));
         all
     }));
+    findings.extend(disarmed::loaded(&changed));
     findings.extend(config::shrunk(&changed));
     findings.extend(recipe::review(&changed));
     findings.extend(exits::review(&before, &after));

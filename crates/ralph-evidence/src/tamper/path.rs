@@ -94,7 +94,7 @@ pub(super) fn is_collected(path: &str) -> bool {
     let ends = |ends: &[&str]| ends.iter().any(|end| stem.ends_with(end));
     match Language::of(path) {
         Some(Language::Python) => starts(&["test"]) || ends(&["_test", "_tests"]),
-        Some(Language::Go) => ends(&["_test"]) && !starts(&["_", "."]),
+        Some(Language::Go) => ends(&["_test"]) && !starts(&["_", "."]) && is_for_here(stem),
         Some(Language::Ruby) => starts(&["test_"]) || ends(&["_spec", "_test"]),
         Some(Language::Script) => {
             starts(&["test-", "test"])
@@ -105,6 +105,23 @@ pub(super) fn is_collected(path: &str) -> bool {
         Some(Language::Rust | Language::Shell) => true,
         None => false,
     }
+}
+
+/// `name_windows_test.go` is built on Windows alone.
+fn is_for_here(stem: &str) -> bool {
+    const SYSTEMS: &[&str] =
+        &["linux", "windows", "darwin", "freebsd", "netbsd", "openbsd", "android", "ios", "js", "plan9", "solaris", "wasip1"];
+    const PROCESSORS: &[&str] = &["amd64", "arm64", "arm", "386", "wasm", "riscv64", "s390x", "ppc64le", "mips"];
+    let system = if std::env::consts::OS == "macos" { "darwin" } else { std::env::consts::OS };
+    let processor = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let mut parts = stem.strip_suffix("_test").unwrap_or(stem).split('_').skip(1);
+    parts.all(|part| {
+        (!SYSTEMS.contains(&part) || part == system) && (!PROCESSORS.contains(&part) || part == processor)
+    })
 }
 
 /// Files that hold what a program should print.

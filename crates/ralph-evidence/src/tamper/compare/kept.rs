@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 /// Words by which code fails without an assert.
 const FAILS: &[&str] = &[
     "raise", "throw", "panic", "unreachable", "flunk", "fail", "Err", "ok_or", "ok_or_else", "bail", "ensure",
-    "exit", "false",
 ];
 
 /// Words by which one assert stands for many cases.
@@ -163,6 +162,13 @@ fn told<'a>(test: &'a Seen) -> BTreeSet<&'a str> {
 
 fn fails(test: &Seen) -> usize {
     let list = &test.sheet.tokens.list;
-    let is = |at: &usize| list[*at].kind == Kind::Word && FAILS.iter().any(|word| list[*at].is(word));
-    test.places().filter(is).filter(|at| !test.checked().any(|assert| assert.range.contains(at))).count()
+    let shell = test.sheet.language == Some(Language::Shell);
+    let words = if shell { &["exit", "return", "fail", "false", "die"][..] } else { FAILS };
+    let is = |at: &usize| list[*at].kind == Kind::Word && words.iter().any(|word| list[*at].is(word));
+    test
+        .places()
+        .filter(is)
+        // A path of that name is none: `std::panic::catch_unwind`.
+        .filter(|at| !list.get(at + 1).is_some_and(|next| next.is("::") || next.is(".")))
+        .filter(|at| !test.checked().any(|assert| assert.range.contains(at))).count()
 }

@@ -36,6 +36,7 @@ fn function(sheet: &mut Sheet, tokens: &Tokens, at: usize, file: (bool, bool, Op
         && name != "TestMain";
     if is_test {
         let skipped = off.or_else(|| off_by_statement(tokens, body.clone()));
+        let skipped = skipped.or_else(|| off_unless_short(tokens, body.clone()));
         let line = tokens.list[at].line;
         sheet.tests.push(Test { name, line, extent: at..end, body, skipped, gates: Vec::new() });
     } else if test_file {
@@ -51,6 +52,16 @@ fn off_by_statement(tokens: &Tokens, body: Range<usize>) -> Option<usize> {
         tokens.is(at + 1, ".")
             && tokens.word(at + 2).is_some_and(|word| ["Skip", "Skipf", "SkipNow"].contains(&word))
             && tokens.is(at + 3, "(")
+    });
+    found.map(|at| tokens.list[at].line)
+}
+
+/// `if !testing.Short() { t.Skip(…) }`: off in every ordinary run.
+fn off_unless_short(tokens: &Tokens, body: Range<usize>) -> Option<usize> {
+    let is = |at: usize, words: &[&str]| words.iter().enumerate().all(|(next, word)| tokens.is(at + next, word));
+    let found = body.clone().find(|at| {
+        is(*at, &["if", "!", "testing", ".", "Short", "(", ")", "{"])
+            && tokens.word(at + 10).is_some_and(|word| word.starts_with("Skip"))
     });
     found.map(|at| tokens.list[at].line)
 }

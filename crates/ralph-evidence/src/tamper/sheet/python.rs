@@ -30,6 +30,8 @@ pub(super) fn read(sheet: &mut Sheet, file: &str) {
                 let off = off(&tokens, &decorators)
                     .or_else(|| off_inside(&tokens, keyword + 2..end))
                     .or_else(|| off_in_set_up(&tokens, keyword + 2..end));
+                let line = tokens.list[at].line;
+                let off = off.or((!is_collected_class(&tokens, keyword, &name, file)).then_some(line));
                 around.enter(end, off, false, Vec::new());
                 sheet.defines.push(name);
                 at = line_end(&tokens, at);
@@ -39,7 +41,8 @@ pub(super) fn read(sheet: &mut Sheet, file: &str) {
                 at = end;
             }
             _ => {
-                if let Some(line) = off_module(&tokens, at).filter(|_| tokens.list[at].indent == 0) {
+                let top = tokens.list[at].indent == 0 || is_below_always(&tokens, at);
+                if let Some(line) = off_module(&tokens, at).or_else(|| off_by_import(&tokens, at)).filter(|_| top) {
                     around.0[0].skipped.get_or_insert(line);
                 }
                 at += 1;
@@ -106,6 +109,33 @@ fn is_off(tokens: &Tokens, range: Range<usize>) -> bool {
 fn off(tokens: &Tokens, decorators: &[Range<usize>]) -> Option<usize> {
     let found = decorators.iter().find(|range| is_off(tokens, (*range).clone()));
     found.map(|range| tokens.list[range.start].line)
+}
+
+/// pytest looks into classes named `Test…`, unittest into those of `TestCase`. One that another stands on is run by that.
+fn is_collected_class(tokens: &Tokens, at: usize, name: &str, file: &str) -> bool {
+    let bases = tokens.is(at + 2, "(") && !tokens.is(at + 3, ")");
+    let used = tokens.list.iter().enumerate().any(|(place, token)| token.is(name) && place != at + 1);
+    !path::is_test(file) || name.starts_with("Test") || bases || used
+}
+
+/// Below `if True:` at the top of a file.
+fn is_below_always(tokens: &Tokens, at: usize) -> bool {
+    let head = (0..at).rev().find(|place| tokens.list[*place].first && tokens.list[*place].indent < tokens.list[at].indent);
+    head.is_some_and(|head| {
+        tokens.list[head].indent == 0
+            && tokens.is(head, "if")
+            && (tokens.is(head + 1, "True") || tokens.is(head + 1, "1"))
+            && tokens.is(head + 2, ":")
+    })
+}
+
+/// `pytest.importorskip("x")` for a module that the file does not use.
+fn off_by_import(tokens: &Tokens, at: usize) -> Option<usize> {
+    let call = ["pytest", ".", "importorskip", "("].iter().enumerate().all(|(next, word)| tokens.is(at + next, word));
+    let module = tokens.get(at + 4).filter(|_| call)?;
+    let root = module.text.split('.').next().unwrap_or_default();
+    let used = tokens.list.iter().enumerate().any(|(place, token)| place != at + 4 && token.text.split('.').any(|part| part == root));
+    (!used).then(|| tokens.list[at].line)
 }
 
 /// A line in a class or at the top of a file that switches all of it off.

@@ -106,6 +106,15 @@ fn call(tokens: &Tokens, start: usize) -> Option<Call> {
             at += 2;
             continue;
         }
+        // `it["skip"]`.
+        let bracket = tokens.get(at + 1).filter(|token| {
+            tokens.is(at, "[") && token.kind == Kind::Text && MODIFIERS.contains(&token.text.as_str()) && tokens.is(at + 2, "]")
+        });
+        if let Some(word) = bracket {
+            modifiers.push(word.text.clone());
+            at += 3;
+            continue;
+        }
         let table = matches!(modifiers.last().map(String::as_str), Some("each" | "for" | "skipIf" | "runIf"));
         if table && conditional.is_none() {
             conditional = Some(at);
