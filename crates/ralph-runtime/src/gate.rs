@@ -14,7 +14,7 @@ use ralph_core::event::{GateFinished, GateStarted, GatesFinished, TestCount, Tre
 use ralph_core::input::Report;
 use ralph_core::moved::MovedFile;
 use ralph_core::plan::Gate;
-use ralph_evidence::tamper::{Counted, fewer, tests_counted};
+use ralph_evidence::tamper::{Counted, fewer, no_test_ran, tests_counted};
 
 use crate::executor::{Shared, report};
 use crate::group::Busy;
@@ -156,6 +156,12 @@ impl Round {
         let Some(counted) = read_end(&log, MAX_LOG).and_then(|output| tests_counted(&output)) else { return };
         let Counted { ran, passed, failed, skipped } = counted;
         result.tests = Some(TestCount { ran, passed, failed, skipped });
+        let words =
+            self.work.gates.iter().find(|gate| gate.name == result.name).map(|gate| gate.run.as_slice());
+        if let Some(why) = no_test_ran(counted, words.unwrap_or_default()).filter(|_| result.passed) {
+            (result.passed, result.error) = (false, Some(why));
+            return;
+        }
         let before = self.work.counted.get(&result.name).filter(|_| result.passed);
         if let Some(TestCount { ran, passed, failed, skipped }) = before.copied() {
             let before = Counted { ran, passed, failed, skipped };

@@ -136,6 +136,13 @@ fn outcome(gate: &Gate, ended: &JobEnd, timeout: Duration, tail: String) -> Gate
         JobEnd::Cancelled => result.error = Some("ended by ralph".to_owned()),
         JobEnd::Ran { finished, timed_out } => judge(&mut result, finished, *timed_out, timeout),
     }
+    let counted = ralph_evidence::tamper::tests_counted(&result.tail);
+    if let Some(why) = counted
+        .and_then(|counted| ralph_evidence::tamper::no_test_ran(counted, &gate.run))
+        .filter(|_| result.passed)
+    {
+        (result.passed, result.error) = (false, Some(why));
+    }
     let GateFinished { passed, exit_code, timed_out, error, duration, tail, .. } = result;
     GateOutcome { passed, exit_code, timed_out, error, duration, tail }
 }

@@ -82,6 +82,9 @@ fn body(run: &RunSnapshot, paint: Paint) -> Vec<String> {
     if let Some(saved) = run.idle.saved.as_ref().and_then(waits::saved) {
         lines.extend(labelled("saved", wrap(&saved, COLUMNS - LABEL), paint));
     }
+    if let Some(words) = nothing_done(run) {
+        lines.extend(labelled("files", wrap(&words, COLUMNS - LABEL), paint));
+    }
     if let Some(gates) = visible_and_hidden(run) {
         lines.extend(labelled("gates", vec![gates], paint));
     }
@@ -109,6 +112,15 @@ fn body(run: &RunSnapshot, paint: Paint) -> Vec<String> {
     lines
 }
 
+/// What a proof is worth where the run has changed no file: the gates would have passed before it.
+fn nothing_done(run: &RunSnapshot) -> Option<String> {
+    let is_proved = run.stopped.as_ref().is_some_and(|stop| stop.stopped.proved);
+    let all = usize::try_from(run.row_count).is_ok_and(|count| count == run.rows.len());
+    let none = run.rows.iter().all(|row| row.files.as_ref().is_some_and(|files| files.count == 0));
+    (is_proved && all && none && !run.rows.is_empty())
+        .then(|| "none was changed by this run: what proves it passed without it".to_owned())
+}
+
 /// `visible 2 of 2 passed, hidden 0 of 1`: what the agent could work towards, against what it could not. Nothing where no gate
 /// is hidden.
 fn visible_and_hidden(run: &RunSnapshot) -> Option<String> {
@@ -118,7 +130,11 @@ fn visible_and_hidden(run: &RunSnapshot) -> Option<String> {
         format!("{} of {}", passed.count(), gates.count())
     };
     let is_any = run.gates.iter().any(|gate| gate.hidden);
-    is_any.then(|| format!("visible {} passed, hidden {}", count(false), count(true)))
+    let is_visible = run.gates.iter().any(|gate| !gate.hidden);
+    is_any.then(|| match is_visible {
+        true => format!("visible {} passed, hidden {} passed", count(false), count(true)),
+        false => format!("hidden {} passed", count(true)),
+    })
 }
 
 /// `the last claim (#2): gate tests: exit code 1`, if the agent thought that it was done and was not.

@@ -246,7 +246,11 @@ impl Story {
             let labels = std::iter::once(self.label("gates")).chain(std::iter::repeat(self.label("")));
             return parts.zip(labels).map(|(part, label)| format!("  {label} {part}")).collect();
         }
-        let none = "none: \"complete\" will be the agent's word alone, unproved";
+        let none = match names.is_empty() {
+            true => "none: \"complete\" will be the agent's word alone, unproved".to_owned(),
+            false => format!("{}: \"complete\" will be the agent's word alone, unproved", names.join(", ")),
+        };
+        let none = none.as_str();
         let cure = "add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'";
         vec![
             format!("  {} {}", self.label("gates"), self.paint().paint(Tone::Notice, none)),

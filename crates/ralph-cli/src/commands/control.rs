@@ -183,7 +183,7 @@ fn ask_live(run: &RunDir, command: Command) -> Result<Vec<Event>, CliError> {
 
 /// The token of the agent that this process belongs to, if it works for this run or inside of an agent that does: what is
 /// asked then is asked by the agent. Any other run, one that the agent started itself for instance, is asked by its owner.
-fn token_inside(run: &RunDir) -> Option<String> {
+pub(super) fn token_inside(run: &RunDir) -> Option<String> {
     let inside = std::env::var("RALPH_INSIDE").unwrap_or_default();
     let is_inside = inside.split(':').any(|id| id == run.id.0);
     std::env::var("RALPH_TOKEN").ok().filter(|_| is_inside)

@@ -20,6 +20,7 @@ const PUBLISHED: &str = "topic.published";
 
 pub fn events(args: EventsArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
+    super::held_out::refuse_inside(&run, "events")?;
     let filter = Filter::new(&args, has_hats(&run)?)?;
     let path = run.journal();
     refuse_unknown_types(&args.types, &path)?;

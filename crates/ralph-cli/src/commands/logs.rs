@@ -25,6 +25,7 @@ struct LoggedAttempt {
 
 pub fn logs(args: LogsArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
+    super::held_out::refuse_inside(&run, "logs")?;
     let wanted = match (args.all, args.iteration.map(IterationNumber), newest(&run)?) {
         (_, _, None) => Vec::new(),
         (true, _, Some(newest)) => {

@@ -9,6 +9,7 @@ mod emit;
 mod events;
 mod gates;
 mod graph;
+mod held_out;
 mod keys;
 mod list;
 mod logs;
@@ -102,5 +103,7 @@ fn snapshot(run: &RunDir, now: Timestamp) -> Result<RunSnapshot, CliError> {
         Ok(())
     })?;
     let snapshot = fold.snapshot(now, run.is_live());
-    snapshot.ok_or_else(|| CliError::Failed(format!("nothing is recorded of run {}", run.id)))
+    let snapshot =
+        snapshot.ok_or_else(|| CliError::Failed(format!("nothing is recorded of run {}", run.id)))?;
+    held_out::veiled(run, snapshot)
 }

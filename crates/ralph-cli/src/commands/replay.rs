@@ -11,6 +11,7 @@ use crate::error::CliError;
 
 pub fn replay(args: ReplayArgs) -> Result<u8, CliError> {
     let (_, run) = pick(&args.pick)?;
+    super::held_out::refuse_inside(&run, "replay")?;
     if args.verify {
         return verify(&run, args.screen.json);
     }

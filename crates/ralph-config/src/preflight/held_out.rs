@@ -8,6 +8,7 @@ use super::Found;
 use crate::{Loaded, target};
 
 pub fn check(loaded: &Loaded, plan: &Plan, found: &mut Found) {
+    warn_of_definition(loaded, plan, found);
     for (i, gate) in plan.gates.iter().enumerate() {
         let Some(files) = &gate.files else { continue };
         let path = Path::new(files);
@@ -26,6 +27,23 @@ pub fn check(loaded: &Loaded, plan: &Plan, found: &mut Found) {
             );
             found.errors.push(at(message).help("keep held-out files outside of it, such as ../held-out"));
         }
+    }
+}
+
+/// A definition that stands in the workspace tells the agent what is held out from it.
+fn warn_of_definition(loaded: &Loaded, plan: &Plan, found: &mut Found) {
+    let Some(at) = plan.gates.iter().position(|gate| gate.hidden) else { return };
+    let Some(file) = &plan.source else { return };
+    if resolved(file).starts_with(resolved(&plan.workspace)) {
+        let message = format!(
+            "the hidden gate `{}` can be read in {}, which is in the workspace",
+            plan.gates[at].name,
+            file.display()
+        );
+        let one = loaded.settings.at(&format!("gates.{at}"), message);
+        found.warnings.push(one.help(
+            "keep the definition outside of it, such as ../ralph.yml, and name it: ralph run ../ralph.yml",
+        ));
     }
 }
 

@@ -197,7 +197,8 @@ impl Turn<'_> {
     fn complete(&mut self) -> Flow {
         let proof = &self.state().proof;
         let is_proved = !proof.proved_by.is_empty();
-        let message = proof_words(&proof.proved_by, proof.tree.as_deref(), proof.inferred);
+        let reported = proof.results.iter().any(|gate| gate.passed);
+        let message = proof_words(&proof.proved_by, proof.tree.as_deref(), (proof.inferred, reported));
         let reason = match is_proved || !self.state().plan.stop.require_proof {
             true => stop::COMPLETE,
             false => stop::UNPROVED,
@@ -246,13 +247,18 @@ fn unsettled(kind: Kind, ledger: &Ledger) -> Option<Missing> {
 }
 
 /// `proved by tests, lint (tree 3f2c1a)`
-fn proof_words(gates: &[String], tree: Option<&str>, inferred: Option<Inference>) -> String {
+fn proof_words(
+    gates: &[String],
+    tree: Option<&str>,
+    (inferred, reported): (Option<Inference>, bool),
+) -> String {
     if gates.is_empty() {
         let says = match inferred {
             Some(Inference::RequiredEvents) => "everything that is required was published",
             _ => "the agent says so",
         };
-        return format!("unproved: {says}, and there was no gate");
+        let gate = if reported { "no gate was required" } else { "there was no gate" };
+        return format!("unproved: {says}, and {gate}");
     }
     let tree = tree.map(|hash| format!(" (tree {})", hash.get(..6).unwrap_or(hash))).unwrap_or_default();
     format!("proved by {}{tree}", gates.join(", "))

@@ -125,7 +125,7 @@ impl Source<'_> {
                     .any(|word| line.starts_with(word));
                 opens(line) && is_method && !line.contains(" class ")
             }
-            Language::Ruby => line.starts_with("def "),
+            Language::Ruby => line.starts_with("def ") && one_line(Language::Ruby, line).is_none(),
             Language::Shell => line.ends_with("() {"),
             Language::C => false,
         };
@@ -139,12 +139,74 @@ impl Source<'_> {
             Language::Shell => "return 1",
             Language::C => return None,
         };
+        let code = &each_line(code, |line, out| match one_line(self.language, line.trim_end()) {
+            Some(new) => out.push_str(&format!("{new}\n")),
+            None => out.push_str(line),
+        });
+        let changed = code.as_str() != self.text && !self.text.starts_with(code.as_str());
         let broken = behind_lines(code, is_function, new);
         match self.language {
             // A script without functions is one.
-            Language::Shell if broken == code => self.edit(at_top(code, "exit 1")),
+            Language::Shell if broken == *code && !changed => self.edit(at_top(code, "exit 1")),
             _ => self.edit(format!("{broken}{tests}")),
         }
+    }
+}
+
+/// A function that stands on one line, failing as soon as it is called.
+fn one_line(language: Language, line: &str) -> Option<String> {
+    let body = line.trim_start();
+    if is_comment(language, body) {
+        return None;
+    }
+    // Behind the brace that opens the body, which is behind the arguments.
+    let opened = |new: &str| {
+        let arguments = line.find('(')?;
+        let at = arguments + line[arguments..].find('{')?;
+        let whole = line.trim_end_matches([';', ',']).ends_with('}')
+            && line.matches('{').count() == line.matches('}').count();
+        whole.then(|| format!("{} {new}{}", &line[..=at], &line[at + 1..]))
+    };
+    match language {
+        Language::Rust if has_word(line, "fn") && !has_word(line, "const") => {
+            opened("if true { panic!(\"broken\") }")
+        }
+        Language::Go if body.starts_with("func ") && !body.contains("func main(") => {
+            opened("panic(\"broken\");")
+        }
+        Language::Java if body.contains(") {") && !body.starts_with("if") && !body.starts_with("for") => {
+            let plain = [" new ", "switch", "while", "catch", "->"].iter().all(|word| !body.contains(word));
+            let new = line.replace(") {", ") { if (true) throw new RuntimeException(\"broken\");");
+            (plain && body.ends_with('}')).then_some(new)
+        }
+        Language::Python if body.starts_with("def ") && !body.ends_with(':') => {
+            let at = line
+                .rfind("): ")
+                .map(|at| at + 2)
+                .or_else(|| Some(line.find(") -> ")? + line[line.find(") -> ")?..].find(": ")? + 1))?;
+            Some(format!("{} raise RuntimeError(\"broken\")", &line[..at]))
+        }
+        Language::JavaScript if has_word(line, "function") => opened("throw new Error('broken');"),
+        Language::JavaScript => {
+            let declares = ["const ", "let ", "var ", "export ", "exports.", "module.exports"];
+            let at = line.find("=> ")? + 3;
+            let rest = line[at..].trim_end();
+            let balanced = rest.matches(['(', '[', '{']).count() == rest.matches([')', ']', '}']).count();
+            let whole =
+                rest.ends_with(';') && balanced && declares.iter().any(|start| body.starts_with(start));
+            whole.then(|| format!("{}{{ throw new Error('broken'); }};", &line[..at]))
+        }
+        Language::Ruby if body.starts_with("def ") => {
+            let at = line
+                .find(") = ")
+                .map(|at| at + 2)
+                .or_else(|| line.find(" = ").filter(|_| !line.contains('(')))?;
+            Some(format!("{} = raise(\"broken\")", line[..at].trim_end()))
+        }
+        Language::Shell if body.contains("() {") && body.ends_with('}') => {
+            Some(line.replacen("() {", "() { return 1;", 1))
+        }
+        _ => None,
     }
 }
 
@@ -333,6 +395,48 @@ mod tests {
         }
         assert_eq!(flip(Language::Python, "    return a < b\n").as_deref(), Some("    return a >= b\n"));
         assert_eq!(flip(Language::Shell, "[ $a -eq 1 ]\n").as_deref(), Some("[ $a -ne 1 ]\n"));
+    }
+
+    #[test]
+    fn a_function_on_one_line_fails_too() {
+        for (language, line, broken) in [
+            (
+                Language::Python,
+                "def wc(s): return len(s.split())",
+                "def wc(s): raise RuntimeError(\"broken\")",
+            ),
+            (
+                Language::Rust,
+                "pub fn wc(s: &str) -> usize { s.len() }",
+                "pub fn wc(s: &str) -> usize { if true { panic!(\"broken\") } s.len() }",
+            ),
+            (
+                Language::JavaScript,
+                "export const wc = (s) => s.split(' ').length;",
+                "export const wc = (s) => { throw new Error('broken'); };",
+            ),
+            (
+                Language::JavaScript,
+                "function wc(s) { return s.length; }",
+                "function wc(s) { throw new Error('broken'); return s.length; }",
+            ),
+            (
+                Language::Go,
+                "func Wc(s string) int { return len(s) }",
+                "func Wc(s string) int { panic(\"broken\"); return len(s) }",
+            ),
+            (Language::Ruby, "def wc(s) = s.split.size", "def wc(s) = raise(\"broken\")"),
+            (Language::Shell, "wc() { cat; }", "wc() { return 1; cat; }"),
+        ] {
+            assert_eq!(one_line(language, line).as_deref(), Some(broken), "{line}");
+        }
+        for (language, line) in [
+            (Language::Python, "def wc(s):"),
+            (Language::JavaScript, "const x = list.map((a) => {"),
+            (Language::Rust, "// fn x() { 1 }"),
+        ] {
+            assert_eq!(one_line(language, line), None, "{line}");
+        }
     }
 
     #[test]

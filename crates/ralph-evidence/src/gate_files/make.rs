@@ -80,7 +80,8 @@ pub(super) fn rule(text: &str, target: &str) -> Option<String> {
                 && targets.contains(&next)
             {
                 out.push_str(text);
-                open.extend(needs.iter().rev().filter(|need| phony.contains(*need)));
+                let counts = |need: &&&str| phony.contains(**need) || is_never_made(&all, need);
+                open.extend(needs.iter().rev().filter(counts));
             }
         }
     }
@@ -96,10 +97,63 @@ pub(super) fn rule(text: &str, target: &str) -> Option<String> {
     Some(out)
 }
 
+/// A target with a recipe that makes no file of its name: it runs each time.
+fn is_never_made(all: &[Piece], target: &str) -> bool {
+    let mut recipes = all.iter().filter_map(|piece| match piece {
+        Piece::Rule { targets, text, .. } if targets.contains(&target) => Some(text.lines().skip(1)),
+        _ => None,
+    });
+    let named = |line: &str| {
+        line.contains("$@")
+            || line.split(|c: char| c.is_whitespace() || "\"'/;".contains(c)).any(|word| word == target)
+    };
+    let plain = !target.contains(['.', '/', '%', '$']);
+    let (mut some, mut makes) = (false, false);
+    recipes.by_ref().flatten().for_each(|line| {
+        some = true;
+        makes |= named(line);
+    });
+    plain && some && !makes
+}
+
+/// Whether a file of the target's name would keep make from running its recipe.
+pub(super) fn is_blocked_by_a_file(text: &str, target: &str) -> bool {
+    let lines = logical_lines(text);
+    let all = pieces(&lines);
+    let phony = all.iter().any(|piece| piece.needs_of(".PHONY").contains(&target));
+    // With a target below it that runs each time, it runs each time as well.
+    let always = all.iter().any(|piece| {
+        piece.needs_of(target).iter().any(|need| {
+            all.iter().any(|piece| piece.needs_of(".PHONY").contains(need)) || is_never_made(&all, need)
+        })
+    });
+    !phony && !always && is_never_made(&all, target)
+}
+
+/// The files that a Makefile reads, where they are named plainly. Lists of what was built are none.
+pub(super) fn included(text: &str) -> Vec<String> {
+    let lines = text.lines().filter_map(|line| {
+        let line = line.split('#').next().unwrap_or(line);
+        let (word, rest) = line.split_once([' ', '\t'])?;
+        ["include", "-include", "sinclude"].contains(&word).then_some(rest)
+    });
+    let names = lines.flat_map(str::split_whitespace).filter(|name| !name.contains(['$', '*', '%']));
+    names
+        .filter(|name| !name.ends_with(".d") && !name.ends_with(".env") && !name.contains("depend"))
+        .map(str::to_owned)
+        .collect()
+}
+
 /// The commands in the recipes of a rule, without what make itself takes away.
 pub(super) fn recipe_lines(rule: &str) -> String {
     let lines = rule.lines().filter_map(|line| line.strip_prefix('\t'));
-    lines.map(|line| format!("{}\n", line.trim_start_matches(['@', '-', '+', ' ']))).collect()
+    let plain = |line: &str| {
+        line.trim_start_matches(['@', '-', '+', ' '])
+            .replace("$(MAKE)", "make")
+            .replace("${MAKE}", "make")
+            .replace("$$", "$")
+    };
+    lines.map(|line| format!("{}\n", plain(line))).collect()
 }
 
 impl<'a> Piece<'a> {

@@ -5,7 +5,58 @@ fn files(run: &str, workspace: &[(&str, &str)]) -> Vec<(String, Option<String>)>
     let words: Vec<String> = run.split('|').map(str::to_owned).collect();
     let read =
         |path: &str| workspace.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
-    gate_files(&words, &read).into_iter().map(|file| (file.path, file.part.name())).collect()
+    let all = gate_files(&words, &read).into_iter();
+    // What is watched although it is not there has a test of its own.
+    all.filter(|file| read(&file.path).is_some()).map(|file| (file.path, file.part.name())).collect()
+}
+
+fn watched(run: &str, workspace: &[(&str, &str)]) -> Vec<String> {
+    let words: Vec<String> = run.split('|').map(str::to_owned).collect();
+    let read =
+        |path: &str| workspace.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+    let all = gate_files(&words, &read).into_iter().filter(|file| read(&file.path).is_none());
+    all.map(|file| file.path).collect()
+}
+
+#[test]
+fn what_would_be_found_first_is_watched_before_it_is_there() {
+    let makefile = ("Makefile", "-include local.mk\ntest:\n\t./check.sh\n");
+    let all = ["GNUmakefile", "makefile", "test", "local.mk"];
+    assert_eq!(watched("make|test", &[makefile]), all);
+    assert_eq!(watched("make|test", &[("Makefile", ".PHONY: test\ntest:\n\t./check.sh\n")]), all[..2]);
+    assert_eq!(watched("make|app", &[("GNUmakefile", "app: a.c\n\tcc -o app a.c\n")]), Vec::<String>::new());
+    assert_eq!(watched("npm|test", &[("package.json", r#"{"scripts": {"test": "jest"}}"#)]), [".npmrc"]);
+    assert_eq!(watched("./check.sh", &[("check.sh", "git check && git diff --quiet\n")]), [".git/config"]);
+}
+
+#[test]
+fn what_a_check_stands_on_is_followed_and_the_work_that_it_tries_is_not() {
+    let workspace = [
+        (
+            "check.sh",
+            "D=$(dirname \"$0\")\n. \"$D/common.sh\"\nnode --check lib/calc.js\nsh build.sh\npython3 -m tools.check\n",
+        ),
+        ("common.sh", "all() { ./deep/x.sh; }\n"),
+        ("deep/x.sh", "exit 1\n"),
+        ("lib/calc.js", "module.exports = 1"),
+        ("build.sh", "cc a.c\n"),
+        ("tools/check.py", "import rules\n"),
+        ("tools/rules.py", "assert 1\n"),
+        ("c/check.js", "require('../lib/calc'); require('./expect')\n"),
+        ("c/expect.js", "process.exit(1)\n"),
+    ];
+    let all = ["check.sh", "common.sh", "deep/x.sh", "tools/check.py", "tools/rules.py"].map(whole);
+    assert_eq!(files("./check.sh", &workspace), all);
+    assert_eq!(files("node|c/check", &workspace), ["c/check.js", "c/expect.js"].map(whole));
+    for run in [
+        "bash|-n|deploy.sh",
+        "sh|build.sh",
+        "node|lib/calc.js",
+        "node|--check|c/check.js",
+        "sh|-c|bash -n check.sh",
+    ] {
+        assert_eq!(files(run, &workspace), [], "{run}");
+    }
 }
 
 fn whole(path: &str) -> (String, Option<String>) {

@@ -69,7 +69,8 @@ pub(super) fn is_counted(name: &str, language: Language) -> bool {
 /// The call of a helper at this place.
 pub(super) fn helper_call(tokens: &Tokens, at: usize, language: Language) -> Option<Assert> {
     let starts = tokens.list[at].first
-        || at > 0 && [";", "&&", "||", "{", "then", "do", "!", "run"].iter().any(|sign| tokens.is(at - 1, sign));
+        || at > 0
+            && [";", "&&", "||", "{", "then", "do", "!", "run"].iter().any(|sign| tokens.is(at - 1, sign));
     let range = match language {
         Language::Shell => (starts && !tokens.is(at + 1, "(")).then(|| at..line_end(tokens, at))?,
         Language::Ruby if !tokens.is(at + 1, "(") => starts.then(|| at..line_end(tokens, at))?,
@@ -241,8 +242,7 @@ fn whole_line(tokens: &Tokens, at: usize) -> Range<usize> {
 fn shell_command(tokens: &Tokens, at: usize) -> bool {
     let word = tokens.word(at).unwrap_or_default();
     let lower = word.to_ascii_lowercase();
-    let checks = ["[", "[[", "test", "diff", "cmp", "grep"].contains(&word)
-        || is_shell_check(&lower);
+    let checks = ["[", "[[", "test", "diff", "cmp", "grep"].contains(&word) || is_shell_check(&lower);
     let starts = tokens.list[at].first
         || at > 0
             && [";", "&&", "||", "{", "(", "then", "do", "!", "if", "|"]
@@ -259,14 +259,54 @@ fn is_shell_check(name: &str) -> bool {
 /// Asserts of libraries, in small letters and without lines: what they do is known. Another function of such a name may
 /// check anything.
 const LIBRARY: &[&str] = &[
-    "assert", "asserteq", "assertne", "assertequal", "assertequals", "assertnotequal", "assertnotequals",
-    "asserttrue", "assertfalse", "assertnull", "assertnotnull", "assertnil", "assertnotnil", "assertis",
-    "assertisnot", "assertisnone", "assertisnotnone", "assertin", "assertnotin", "assertgreater",
-    "assertgreaterequal", "assertless", "assertlessequal", "assertsame", "assertnotsame", "assertthat",
-    "assertarrayequals", "assertarrayequal", "assertalmostequal", "assertallclose", "assertcountequal",
-    "assertdictequal", "assertlistequal", "assertinclude", "assertempty", "assertnot", "debugassert",
-    "debugasserteq", "debugassertne", "propassert", "propasserteq", "expect", "refute", "refuteequal",
-    "refutenil", "require", "t", "if",
+    "assert",
+    "asserteq",
+    "assertne",
+    "assertequal",
+    "assertequals",
+    "assertnotequal",
+    "assertnotequals",
+    "asserttrue",
+    "assertfalse",
+    "assertnull",
+    "assertnotnull",
+    "assertnil",
+    "assertnotnil",
+    "assertis",
+    "assertisnot",
+    "assertisnone",
+    "assertisnotnone",
+    "assertin",
+    "assertnotin",
+    "assertgreater",
+    "assertgreaterequal",
+    "assertless",
+    "assertlessequal",
+    "assertsame",
+    "assertnotsame",
+    "assertthat",
+    "assertarrayequals",
+    "assertarrayequal",
+    "assertalmostequal",
+    "assertallclose",
+    "assertcountequal",
+    "assertdictequal",
+    "assertlistequal",
+    "assertinclude",
+    "assertempty",
+    "assertnot",
+    "debugassert",
+    "debugasserteq",
+    "debugassertne",
+    "propassert",
+    "propasserteq",
+    "expect",
+    "refute",
+    "refuteequal",
+    "refutenil",
+    "require",
+    "t",
+    "if",
 ];
 
 pub(super) fn is_library(word: &str) -> bool {
@@ -378,13 +418,15 @@ fn is_tuple(tokens: &Tokens, range: &Range<usize>, language: Language) -> bool {
 
 /// `if f(2) == 4 { assert_eq!(f(2), 4) }`: it is asked only where it holds.
 fn is_guarded(tokens: &Tokens, range: &Range<usize>, language: Language) -> bool {
-    if [Language::Python, Language::Ruby, Language::Shell].contains(&language) || tokens.is(range.start, "if") {
+    if [Language::Python, Language::Ruby, Language::Shell].contains(&language) || tokens.is(range.start, "if")
+    {
         return false;
     }
     let from = range.start.saturating_sub(60);
     let open = (from..range.start).rev().find(|at| tokens.is(*at, "{") && tokens.close(*at) > range.start);
     let head = open.and_then(|open| {
-        let start = (from..open).rev().find(|at| [";", "{", "}", "if"].iter().any(|sign| tokens.is(*at, sign)))?;
+        let start =
+            (from..open).rev().find(|at| [";", "{", "}", "if"].iter().any(|sign| tokens.is(*at, sign)))?;
         tokens.is(start, "if").then_some(start..open)
     });
     let Some(head) = head else { return false };
@@ -394,8 +436,7 @@ fn is_guarded(tokens: &Tokens, range: &Range<usize>, language: Language) -> bool
         false => head.start + 1..head.end,
     };
     let equal = |at: usize| ["==", "==="].iter().any(|sign| tokens.is(at, sign));
-    let (Some((left, right)), Some((one, other))) =
-        (two(split(tokens, inner, equal)), sides(tokens, range))
+    let (Some((left, right)), Some((one, other))) = (two(split(tokens, inner, equal)), sides(tokens, range))
     else {
         return false;
     };

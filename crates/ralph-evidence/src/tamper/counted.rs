@@ -51,12 +51,36 @@ pub fn tests_counted(output: &str) -> Option<Counted> {
     known.then_some(sum)
 }
 
+/// Why a gate that passed proves nothing: the runner that it is says itself that no test ran. Of a gate that does more than
+/// run tests nothing is said.
+pub fn no_test_ran(counted: Counted, run: &[String]) -> Option<String> {
+    if counted.ran > 0 || !runs_tests(run) {
+        return None;
+    }
+    Some(match counted.skipped {
+        0 => "no test ran, so it proves nothing".to_owned(),
+        1 => "no test ran: the only one was skipped, so it proves nothing".to_owned(),
+        skipped => format!("no test ran: all {skipped} were skipped, so it proves nothing"),
+    })
+}
+
+/// Whether the command is a test runner, or hands over to one, and nothing else.
+fn runs_tests(run: &[String]) -> bool {
+    let text = run.join(" ");
+    let simple = !text.contains(['|', ';', '\n']) && !text.contains("&&");
+    simple && RUNS_TESTS.is_match(&text)
+}
+
 macro_rules! pattern {
     ($name:ident, $text:literal) => {
         static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a pattern of this file"));
     };
 }
 
+pattern!(
+    RUNS_TESTS,
+    r"(?:^|[ /'])(?:pytest|py\.test|cargo(?: \+\S+)?(?: -\S+)* (?:test|t|nextest)|go test|gotestsum|(?:npm|pnpm|yarn|bun) (?:-\S+ )*(?:run )?(?:test|t)\b|node (?:-\S+ )*--test|npx (?:-\S+ )*(?:jest|vitest|mocha|ava|tap)|jest|vitest|mocha|rspec|bats|ctest|prove|unittest|mvnw?\b.* (?:test|verify)|gradlew?\b.* (?:test|check)|tox|nox|deno test|dotnet test|rake test|rails test|make (?:-\S+ )*(?:test|tests|unit)|just test|phpunit)(?:$|[ ':])"
+);
 pattern!(COLOURS, "\x1b\\[[0-9;]*m");
 pattern!(CARGO, r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored");
 pattern!(NEXTEST, r"^Summary \[[^\]]*\]\s+\d+(?:/\d+)? tests? run: (.*)");

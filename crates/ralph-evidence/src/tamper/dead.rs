@@ -53,9 +53,8 @@ fn by_lines(tokens: &Tokens, body: Range<usize>, found: &mut Vec<Range<usize>>) 
             // `if x or True: return`.
             Some("if") if tokens.list[at].indent == indent && is_always(tokens.part(at + 1..head)) => {
                 let end = block(tokens, at, body.end);
-                let leaves = (head.saturating_sub(3)..end).any(|place| {
-                    ["return", "skip", "skipTest"].iter().any(|word| tokens.is(place, word))
-                });
+                let leaves = (head.saturating_sub(3)..end)
+                    .any(|place| ["return", "skip", "skipTest"].iter().any(|word| tokens.is(place, word)));
                 if leaves {
                     found.push(end..body.end);
                 }
@@ -64,7 +63,9 @@ fn by_lines(tokens: &Tokens, body: Range<usize>, found: &mut Vec<Range<usize>>) 
                 found.push(at..block(tokens, at, body.end));
             }
             // A loop over nothing.
-            Some("for") if (at..head).any(|place| is_empty_list(tokens, place) && tokens.is(place + 3, ":")) => {
+            Some("for")
+                if (at..head).any(|place| is_empty_list(tokens, place) && tokens.is(place + 3, ":")) =>
+            {
                 found.push(at..block(tokens, at, body.end));
             }
             Some("try") => {
@@ -98,7 +99,8 @@ fn is_always(part: &[Token]) -> bool {
 /// `in []` and `of []`.
 fn is_empty_list(tokens: &Tokens, at: usize) -> bool {
     (tokens.is(at, "in") || tokens.is(at, "of"))
-        && (tokens.is(at + 1, "[") && tokens.is(at + 2, "]") || tokens.is(at + 1, "(") && tokens.is(at + 2, ")"))
+        && (tokens.is(at + 1, "[") && tokens.is(at + 2, "]")
+            || tokens.is(at + 1, "(") && tokens.is(at + 2, ")"))
 }
 
 fn swallows_python(tokens: &Tokens, at: usize, end: usize) -> bool {
@@ -113,9 +115,33 @@ fn swallows_python(tokens: &Tokens, at: usize, end: usize) -> bool {
         tokens.list[at].is_literal()
             || name.is_some_and(|name| tokens.is(at, name))
             || [
-                "pass", ".", "..", "return", "continue", "print", "(", ")", "None", "True", ",", "str", "repr",
-                "logging", "logger", "log", "warning", "warnings", "warn", "info", "debug", "error", "exception",
-                "False", "=", "traceback", "print_exc",
+                "pass",
+                ".",
+                "..",
+                "return",
+                "continue",
+                "print",
+                "(",
+                ")",
+                "None",
+                "True",
+                ",",
+                "str",
+                "repr",
+                "logging",
+                "logger",
+                "log",
+                "warning",
+                "warnings",
+                "warn",
+                "info",
+                "debug",
+                "error",
+                "exception",
+                "False",
+                "=",
+                "traceback",
+                "print_exc",
             ]
             .iter()
             .any(|word| tokens.is(at, word))
@@ -155,14 +181,15 @@ fn in_braces(tokens: &Tokens, body: Range<usize>, language: Language, found: &mu
             }
             Some("catch_unwind") if language == Language::Rust && tokens.is(at + 1, "(") => {
                 let close = tokens.close(at + 1);
-                let start = (body.start..at).rev().take_while(|place| {
-                    ![";", "{", "}"].iter().any(|sign| tokens.is(*place, sign))
-                });
+                let start = (body.start..at)
+                    .rev()
+                    .take_while(|place| ![";", "{", "}"].iter().any(|sign| tokens.is(*place, sign)));
                 let start = start.last().unwrap_or(at);
-                let dropped = tokens.is(start, "let") && tokens.is(start + 1, "_") && tokens.is(close + 1, ";");
+                let dropped =
+                    tokens.is(start, "let") && tokens.is(start + 1, "_") && tokens.is(close + 1, ";");
                 let ok = tokens.is(close + 1, ".") && tokens.is(close + 2, "ok") && tokens.is(close + 5, ";");
                 if dropped || ok && !tokens.is(start, "let") {
-                    found.push(at..close);
+                    found.push(start..close + 1);
                 }
             }
             Some("setTimeout" | "setImmediate")
@@ -170,11 +197,16 @@ fn in_braces(tokens: &Tokens, body: Range<usize>, language: Language, found: &mu
             {
                 found.push(at..tokens.close(at + 1));
             }
-            Some("for") if tokens.is(at + 1, "(") && (at..tokens.close(at + 1)).any(|place| is_empty_list(tokens, place)) => {
+            Some("for")
+                if tokens.is(at + 1, "(")
+                    && (at..tokens.close(at + 1)).any(|place| is_empty_list(tokens, place)) =>
+            {
                 let open = tokens.close(at + 1) + 1;
                 found.push(at..tokens.close(open) + 1);
             }
-            Some("for") if language == Language::Rust && is_empty_list(tokens, at + 2) && tokens.is(at + 5, "{") => {
+            Some("for")
+                if language == Language::Rust && is_empty_list(tokens, at + 2) && tokens.is(at + 5, "{") =>
+            {
                 found.push(at..tokens.close(at + 5) + 1);
             }
             Some("try") if tokens.is(at + 1, "{") && language != Language::Rust => {
@@ -191,11 +223,26 @@ fn in_braces(tokens: &Tokens, body: Range<usize>, language: Language, found: &mu
 /// Whether a test waits for what it started, or holds the clock itself.
 fn waits(tokens: &Tokens, body: &Range<usize>) -> bool {
     const WORDS: &[&str] = &[
-        "await", "done", "resolve", "reject", "then", "useFakeTimers", "advanceTimersByTime", "runAllTimers", "tick", "cb",
-        "runOnlyPendingTimers", "clock", "end", "finish", "waitFor", "return",
+        "await",
+        "done",
+        "resolve",
+        "reject",
+        "then",
+        "useFakeTimers",
+        "advanceTimersByTime",
+        "runAllTimers",
+        "tick",
+        "cb",
+        "runOnlyPendingTimers",
+        "clock",
+        "end",
+        "finish",
+        "waitFor",
+        "return",
     ];
     // The head of the function stands before its body: `(done) =>`.
-    (body.start.saturating_sub(8)..body.end).any(|at| tokens.word(at).is_some_and(|word| WORDS.contains(&word)))
+    (body.start.saturating_sub(8)..body.end)
+        .any(|at| tokens.word(at).is_some_and(|word| WORDS.contains(&word)))
 }
 
 fn leaves(tokens: &Tokens, at: usize, start: usize) -> bool {
@@ -224,9 +271,12 @@ fn swallows_braces(tokens: &Tokens, at: usize, language: Language) -> bool {
         let token = &tokens.list[at];
         token.is_literal()
             || token.word().is_none() && !tokens.is(at, "=")
-            || ["console", "log", "warn", "error", "info", "debug", "System", "out", "err", "println", "return", "e", "message"]
-                .iter()
-                .any(|word| token.is(word))
+            || [
+                "console", "log", "warn", "error", "info", "debug", "System", "out", "err", "println",
+                "return", "e", "message",
+            ]
+            .iter()
+            .any(|word| token.is(word))
     };
     catches && tokens.is(open, "{") && (open + 1..tokens.close(open)).all(shows)
 }

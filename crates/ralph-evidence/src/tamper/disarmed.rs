@@ -18,7 +18,10 @@ pub(super) fn marks(path: &str, text: &str) -> Vec<Mark> {
         return found;
     }
     let Some(language) = Language::of(path) else { return Vec::new() };
-    let is_ours = path::is_test(path) || path.contains("setup") || path.contains("helper") || language == Language::Rust;
+    let is_ours = path::is_test(path)
+        || path.contains("setup")
+        || path.contains("helper")
+        || language == Language::Rust;
     if language == Language::Shell {
         return never_raised(text).into_iter().collect();
     }
@@ -42,14 +45,32 @@ pub(super) fn marks(path: &str, text: &str) -> Vec<Mark> {
 
 /// Words without which nothing fails.
 const FAILS: &[&str] = &[
-    "panic", "raise", "throw", "fail", "flunk", "super", "unreachable", "Error", "Errorf", "Fatal", "Fatalf", "exit",
-    "require", "reject", "AssertionError", "abort", "compile_error", "original", "orig", "actual",
+    "panic",
+    "raise",
+    "throw",
+    "fail",
+    "flunk",
+    "super",
+    "unreachable",
+    "Error",
+    "Errorf",
+    "Fatal",
+    "Fatalf",
+    "exit",
+    "require",
+    "reject",
+    "AssertionError",
+    "abort",
+    "compile_error",
+    "original",
+    "orig",
+    "actual",
 ];
 
 fn can_fail(part: &[Token], own: &str) -> bool {
-    part.iter().filter_map(Token::word).any(|word| {
-        FAILS.contains(&word) || word != own && super::asserts::is_assert(word)
-    })
+    part.iter()
+        .filter_map(Token::word)
+        .any(|word| FAILS.contains(&word) || word != own && super::asserts::is_assert(word))
 }
 
 /// An assert that everybody knows, defined in this file, that cannot fail.
@@ -59,7 +80,9 @@ fn defined_anew(tokens: &Tokens, language: Language) -> Vec<Mark> {
         let Some((name, body)) = definition(tokens, at, language) else { continue };
         let known = is_library(name) && !["t", "if", "require"].contains(&name);
         // The name itself, called inside with more in front of it (`core::assert_eq!`), is the real one.
-        let hands_on = body.clone().any(|at| tokens.is(at, name) && at > 0 && (tokens.is(at - 1, "::") || tokens.is(at - 1, ".")));
+        let hands_on = body
+            .clone()
+            .any(|at| tokens.is(at, name) && at > 0 && (tokens.is(at - 1, "::") || tokens.is(at - 1, ".")));
         if known && !body.is_empty() && !hands_on && !can_fail(tokens.part(body), name) {
             let detail = format!("`{name}` is defined anew, and checks nothing");
             found.push(Mark::new(Tampering::OutcomeForced, tokens.list[at].line, detail));
@@ -77,14 +100,16 @@ fn definition(tokens: &Tokens, at: usize, language: Language) -> Option<(&str, R
     match language {
         Language::Rust if tokens.is(at, "macro_rules") => Some((tokens.word(at + 2)?, brackets(at + 2)?)),
         Language::Python if tokens.is(at, "def") && tokens.list[at].first => {
-            let end = (at + 1..tokens.list.len())
-                .find(|place| tokens.list[*place].first && tokens.list[*place].indent <= tokens.list[at].indent);
+            let end = (at + 1..tokens.list.len()).find(|place| {
+                tokens.list[*place].first && tokens.list[*place].indent <= tokens.list[at].indent
+            });
             Some((tokens.word(at + 1)?, tokens.close(at + 2) + 1..end.unwrap_or(tokens.list.len())))
         }
         Language::Ruby if tokens.is(at, "def") => {
             let name = tokens.word(at + 1)?;
-            let end = (at + 1..tokens.list.len())
-                .find(|place| tokens.is(*place, "end") && tokens.list[*place].indent <= tokens.list[at].indent);
+            let end = (at + 1..tokens.list.len()).find(|place| {
+                tokens.is(*place, "end") && tokens.list[*place].indent <= tokens.list[at].indent
+            });
             Some((name, at + 2..end.unwrap_or(tokens.list.len())))
         }
         Language::Script if tokens.is(at, "function") => {
@@ -93,12 +118,15 @@ fn definition(tokens: &Tokens, at: usize, language: Language) -> Option<(&str, R
         }
         Language::Script if tokens.is(at + 1, "=") => {
             let declared = at > 0 && ["const", "let", "var"].iter().any(|word| tokens.is(at - 1, word));
-            let global = at > 1 && ["global", "globalThis", "window"].iter().any(|word| tokens.is(at - 2, word));
+            let global =
+                at > 1 && ["global", "globalThis", "window"].iter().any(|word| tokens.is(at - 2, word));
             if !(declared || global) {
                 return None;
             }
             let end = statement_end(tokens, at + 2);
-            let makes = ["=>", "function", "Proxy"].iter().any(|word| (at + 2..end).any(|place| tokens.is(place, word)));
+            let makes = ["=>", "function", "Proxy"]
+                .iter()
+                .any(|word| (at + 2..end).any(|place| tokens.is(place, word)));
             makes.then_some((tokens.word(at)?, at + 2..end))
         }
         Language::Java if tokens.is(at, "void") && tokens.is(at + 2, "(") => {
@@ -120,8 +148,18 @@ fn statement_end(tokens: &Tokens, from: usize) -> usize {
 fn patched(tokens: &Tokens) -> Vec<Mark> {
     const MODULES: &[&str] = &["_pytest", "pytest", "unittest", "pluggy"];
     const METHODS: &[&str] = &[
-        "runtest", "addFailure", "addError", "addSubTest", "wasSuccessful", "failureException", "runtestprotocol",
-        "call_runtest_hook", "pytest_runtest_call", "pytest_pyfunc_call", "perform_collect", "pytest_runtest_makereport",
+        "runtest",
+        "addFailure",
+        "addError",
+        "addSubTest",
+        "wasSuccessful",
+        "failureException",
+        "runtestprotocol",
+        "call_runtest_hook",
+        "pytest_runtest_call",
+        "pytest_pyfunc_call",
+        "perform_collect",
+        "pytest_runtest_makereport",
     ];
     const HARMLESS: &[&str] = &["maxDiff", "longMessage", "_MAX_LENGTH", "register_assert_rewrite"];
     let mut found = Vec::new();
@@ -132,8 +170,10 @@ fn patched(tokens: &Tokens) -> Vec<Mark> {
         }
         let last = tokens.word(end).unwrap_or_default();
         let starts = at == 0 || !tokens.is(at - 1, ".");
-        let of_runner = tokens.word(at).is_some_and(|word| MODULES.contains(&word)) || METHODS.contains(&last);
-        let assigned = end > at && starts && tokens.is(end + 1, "=") && of_runner && !HARMLESS.contains(&last);
+        let of_runner =
+            tokens.word(at).is_some_and(|word| MODULES.contains(&word)) || METHODS.contains(&last);
+        let assigned =
+            end > at && starts && tokens.is(end + 1, "=") && of_runner && !HARMLESS.contains(&last);
         let inside = tokens.part(at..=tokens.close(at + 1));
         let set = tokens.is(at, "setattr")
             && tokens.is(at + 1, "(")
@@ -164,10 +204,13 @@ fn replaced_by_test(sheet: &Sheet) -> Vec<Mark> {
             let by_call = |range: Range<usize>| {
                 range.clone().any(|place| {
                     let direct = tokens.word(place) == Some(name.text.as_str()) && tokens.is(place + 1, "(");
-                    direct && tokens.close(place + 1) < range.end && tokens.list[place].line == tokens.list[range.start].line
+                    direct
+                        && tokens.close(place + 1) < range.end
+                        && tokens.list[place].line == tokens.list[range.start].line
                 })
             };
-            let stated = |range: &Range<usize>| tokens.is(range.start, "assert") && tokens.is(range.start + 2, ".");
+            let stated =
+                |range: &Range<usize>| tokens.is(range.start, "assert") && tokens.is(range.start + 2, ".");
             if fixed && asked.iter().any(|assert| stated(&assert.range) && by_call(assert.range.clone())) {
                 let detail = format!("`{}` replaces `{}`, which it checks", test.name, name.text);
                 found.push(Mark::new(Tampering::AssertConstant, tokens.list[at].line, detail));
@@ -185,7 +228,9 @@ fn mocked(tokens: &Tokens) -> Vec<Mark> {
             && tokens.is(at + 1, ".")
             && ["mock", "doMock"].iter().any(|word| tokens.is(at + 2, word))
             && tokens.is(at + 3, "(");
-        let Some(module) = tokens.get(at + 4).filter(|token| mocks && token.kind == Kind::Text) else { continue };
+        let Some(module) = tokens.get(at + 4).filter(|token| mocks && token.kind == Kind::Text) else {
+            continue;
+        };
         let close = tokens.close(at + 3);
         let real = ["requireActual", "importActual", "importOriginal", "actual", "original", "fn", "spyOn"];
         let factory = tokens.part(at + 5..close);
@@ -216,7 +261,8 @@ fn imported<'a>(tokens: &'a Tokens, module: &str, behind: usize) -> Vec<&'a str>
             let line = tokens.list[at].line;
             let same = (0..at).rev().take_while(|place| tokens.list[*place].line == line);
             names.extend(same.filter_map(|place| tokens.word(place)).filter(|word| {
-                !["const", "let", "var", "require", "import", "from", "await", "as", "jest", "vi", "mock"].contains(word)
+                !["const", "let", "var", "require", "import", "from", "await", "as", "jest", "vi", "mock"]
+                    .contains(word)
             }));
         }
     }
@@ -227,7 +273,9 @@ fn imported<'a>(tokens: &'a Tokens, module: &str, behind: usize) -> Vec<&'a str>
 fn skipping_hook(tokens: &Tokens) -> Vec<Mark> {
     let mut found = Vec::new();
     for at in 0..tokens.list.len() {
-        let hook = ["around", "before", "prepend_before"].iter().any(|word| tokens.is(at, word)) && at > 0 && tokens.is(at - 1, ".");
+        let hook = ["around", "before", "prepend_before"].iter().any(|word| tokens.is(at, word))
+            && at > 0
+            && tokens.is(at - 1, ".");
         if !hook {
             continue;
         }
@@ -262,7 +310,10 @@ fn never_raised(text: &str) -> Option<Mark> {
     let ends = ENDS_WITH.captures_iter(text).last()?;
     let name = &ends[1];
     let line = text[..ends.get(0)?.start()].lines().count() + 1;
-    let set = Regex::new(&format!(r"\b{name}\+?=|\(\(\s*{name}|{name}\s*\+\+|\b(?:read|let|local|declare)\b[^\n]*\b{name}\b")).ok()?;
+    let set = Regex::new(&format!(
+        r"\b{name}\+?=|\(\(\s*{name}|{name}\s*\+\+|\b(?:read|let|local|declare)\b[^\n]*\b{name}\b"
+    ))
+    .ok()?;
     let zero = Regex::new(&format!(r#"^{name}=["']?0["']?(?:[\s;&|)}}]|$)"#)).ok()?;
     let (mut sets, mut raises) = (0, false);
     for found in set.find_iter(text) {
@@ -276,7 +327,11 @@ fn never_raised(text: &str) -> Option<Mark> {
         raises |= !zero.is_match(rest) && !lost;
     }
     (sets > 0 && !raises).then(|| {
-        Mark::new(Tampering::ExitSwallowed, line, format!("the script ends with ${name}, which no failure raises"))
+        Mark::new(
+            Tampering::ExitSwallowed,
+            line,
+            format!("the script ends with ${name}, which no failure raises"),
+        )
     })
 }
 
@@ -311,7 +366,8 @@ fn settings(path: &str, text: &str) -> Option<Vec<Mark>> {
 
 /// Files that a runner of JavaScript is told to load with this change, and that end it with success.
 pub(super) fn loaded(files: &[SourceFile]) -> Vec<Finding> {
-    let configs = files.iter().filter(|file| path::is_config(&file.path)).filter_map(|file| file.after.as_deref());
+    let configs =
+        files.iter().filter(|file| path::is_config(&file.path)).filter_map(|file| file.after.as_deref());
     let text: String = configs.collect::<Vec<_>>().join("\n");
     let hooks = ["globalTeardown", "globalSetup", "setupFiles", "reporters", "--require", "--import"];
     if !hooks.iter().any(|hook| text.contains(hook)) {
@@ -319,19 +375,35 @@ pub(super) fn loaded(files: &[SourceFile]) -> Vec<Finding> {
     }
     let ends = |text: &str| {
         let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-        text.contains("process.exit(0)") || text.contains("process.exitCode=0") || text.contains("process.exit=")
+        text.contains("process.exit(0)")
+            || text.contains("process.exitCode=0")
+            || text.contains("process.exit=")
     };
     let found = files.iter().filter_map(|file| {
         let after = file.after.as_deref()?;
-        let named = Language::of(&file.path) == Some(Language::Script) && text.contains(path::stem(&file.path));
+        let named =
+            Language::of(&file.path) == Some(Language::Script) && text.contains(path::stem(&file.path));
         let was = file.before.as_deref().is_some_and(ends);
         let beside = named && !path::is_config(&file.path);
-        let anew = |text: &str| !defined_anew(&Tokens::read(text, Language::Script), Language::Script).is_empty();
+        let anew =
+            |text: &str| !defined_anew(&Tokens::read(text, Language::Script), Language::Script).is_empty();
         if beside && anew(after) && !file.before.as_deref().is_some_and(anew) {
-            return Some(finding(Tampering::OutcomeForced, &file.path, 1, "the runner loads this file, and it defines an assert anew"));
+            return Some(finding(
+                Tampering::OutcomeForced,
+                &file.path,
+                1,
+                "the runner loads this file, and it defines an assert anew",
+            ));
         }
         let new = beside && ends(after) && !was;
-        new.then(|| finding(Tampering::OutcomeForced, &file.path, 1, "the runner loads this file, and it ends with success"))
+        new.then(|| {
+            finding(
+                Tampering::OutcomeForced,
+                &file.path,
+                1,
+                "the runner loads this file, and it ends with success",
+            )
+        })
     });
     found.collect()
 }

@@ -37,7 +37,7 @@ mod sheet;
 #[cfg(test)]
 mod tests;
 
-pub use counted::{Counted, fewer, tests_counted};
+pub use counted::{Counted, fewer, no_test_ran, tests_counted};
 pub use path::{holds_tests, matters};
 pub use ralph_core::tampering::{Finding, Tampering};
 

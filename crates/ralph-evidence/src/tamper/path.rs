@@ -109,9 +109,12 @@ pub(super) fn is_collected(path: &str) -> bool {
 
 /// `name_windows_test.go` is built on Windows alone.
 fn is_for_here(stem: &str) -> bool {
-    const SYSTEMS: &[&str] =
-        &["linux", "windows", "darwin", "freebsd", "netbsd", "openbsd", "android", "ios", "js", "plan9", "solaris", "wasip1"];
-    const PROCESSORS: &[&str] = &["amd64", "arm64", "arm", "386", "wasm", "riscv64", "s390x", "ppc64le", "mips"];
+    const SYSTEMS: &[&str] = &[
+        "linux", "windows", "darwin", "freebsd", "netbsd", "openbsd", "android", "ios", "js", "plan9",
+        "solaris", "wasip1",
+    ];
+    const PROCESSORS: &[&str] =
+        &["amd64", "arm64", "arm", "386", "wasm", "riscv64", "s390x", "ppc64le", "mips"];
     let system = if std::env::consts::OS == "macos" { "darwin" } else { std::env::consts::OS };
     let processor = match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -59,7 +59,9 @@ impl Attempt {
         if self.shared.baseline.is_none() || files.is_some_and(|files| files.count == 0) {
             return None;
         }
-        let Review { mut findings, fewer_expected } = examine(&self.shared.baseline.changed());
+        let mut files = self.shared.baseline.changed();
+        files.extend(self.shared.baseline.standing(&files));
+        let Review { mut findings, fewer_expected } = examine(&files);
         findings.truncate(MAX_FINDINGS);
         Some(TestReview { findings, fewer_expected })
     }

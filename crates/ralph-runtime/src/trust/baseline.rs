@@ -10,7 +10,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ralph_evidence::tamper::{SourceFile, matters};
+use ralph_evidence::tamper::{SourceFile, holds_tests, matters};
 use serde::{Deserialize, Serialize};
 
 use super::plain_file::{self, Found};
@@ -18,6 +18,8 @@ use crate::workspace::Trees;
 
 /// Larger files hold no tests.
 const MAX_FILE: u64 = 1 << 20;
+/// Of the tests that did not change, for what still stands in them.
+const MAX_STANDING: (usize, u64) = (500, 8 << 20);
 /// What is copied of one workspace.
 const MAX_BYTES: u64 = 128 << 20;
 const MAX_FILES: usize = 50_000;
@@ -100,6 +102,27 @@ impl Baseline {
         }
         changed.sort_by(|a, b| a.path.cmp(&b.path));
         changed
+    }
+
+    /// The tests that are what they were: what is gone elsewhere may still stand there.
+    pub(crate) fn standing(&self, changed: &[SourceFile]) -> Vec<SourceFile> {
+        let lost = |file: &SourceFile| holds_tests(&file.path) && file.before.is_some();
+        if !changed.iter().any(lost) {
+            return Vec::new();
+        }
+        let is_changed = |path: &str| changed.iter().any(|file| file.path == path);
+        let mut room = MAX_STANDING.1;
+        let still =
+            self.files.values().filter(|copied| holds_tests(&copied.path) && !is_changed(&copied.path));
+        let small = still.filter(|copied| {
+            let bytes = copied.bytes.unwrap_or(u64::MAX);
+            let fits = bytes <= room;
+            room = if fits { room - bytes } else { room };
+            fits
+        });
+        let texts =
+            small.take(MAX_STANDING.0).filter_map(|copied| Some((copied.path.clone(), self.before(copied)?)));
+        texts.map(|(path, text)| SourceFile { path, before: Some(text.clone()), after: Some(text) }).collect()
     }
 
     fn before(&self, copied: &Copied) -> Option<String> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::event::{ProtectedChange, ProtectedFile};
 use ralph_core::plan::{Plan, ProtectPolicy};
-use ralph_evidence::gate_files::{Part, first_difference, gate_files, part_of};
+use ralph_evidence::gate_files::{Part, first_difference, is_check, part_of, stands_on};
 use sha2::{Digest, Sha256};
 
 use super::Pins;
@@ -74,12 +74,7 @@ impl Protection {
         for path in self.named().into_iter().filter(|path| !known(path)) {
             let restored =
                 self.policy == ProtectPolicy::Restore && fs::remove_file(self.workspace.join(&path)).is_ok();
-            changes.push(ProtectedChange {
-                path,
-                part: None,
-                diff: vec!["+ a new file".to_owned()],
-                restored,
-            });
+            changes.push(ProtectedChange { path, part: None, diff: vec!["a new file".to_owned()], restored });
         }
         changes
     }
@@ -91,7 +86,17 @@ impl Protection {
             return None;
         }
         let before = file.hash.as_ref().and_then(|hash| plain_file::text(&self.copies.join(hash)));
-        let diff = first_difference(&before.unwrap_or_default(), &text.unwrap_or_default(), LINES);
+        let mut diff =
+            first_difference(&before.clone().unwrap_or_default(), &text.clone().unwrap_or_default(), LINES);
+        match (&before, &text) {
+            (None, Some(_)) => diff.insert(0, "it is new".to_owned()),
+            (Some(_), None) => diff = vec!["it is gone".to_owned()],
+            // The text is the same.
+            _ if diff.is_empty() => {
+                diff.push("whether it can be executed was changed, or what kind of file it is".to_owned())
+            }
+            _ => {}
+        }
         let restored =
             self.policy == ProtectPolicy::Restore && part == Part::Whole && self.restore(file).is_ok();
         Some(ProtectedChange { path: file.path.clone(), part: file.part.clone(), diff, restored })
@@ -109,9 +114,14 @@ impl Protection {
         for gate in &plan.gates {
             let by = format!("gate {}", gate.name);
             let program = gate.run.first().and_then(|name| inside(pins.get(name)?));
-            let program = program.map(|path| (path, Part::Whole));
-            let files = gate_files(&gate.run, &read).into_iter().map(|file| (file.path, file.part));
-            for (path, part) in program.into_iter().chain(files) {
+            // The work that a gate tries out is there to be changed.
+            let judges =
+                |path: &String| is_check(path, read(path).as_deref(), gate.run.get(1..).unwrap_or_default());
+            let program = program.filter(judges).map(|path| (path, Part::Whole));
+            let stands = stands_on(&gate.run, &read);
+            let globbed = self.globbed(&stands.globs).into_iter().map(|path| (path, Part::Whole));
+            let files = stands.files.into_iter().map(|file| (file.path, file.part));
+            for (path, part) in program.into_iter().chain(files).chain(globbed) {
                 wanted.entry((path, part)).or_insert_with(|| by.clone());
             }
         }
@@ -143,6 +153,17 @@ impl Protection {
         full.canonicalize().unwrap_or(full)
     }
 
+    /// The files that a gate runs one after the other, as they are now. One more of them can only ask for more.
+    fn globbed(&self, globs: &[String]) -> Vec<String> {
+        let Ok(patterns) = Patterns::new(globs) else { return Vec::new() };
+        if patterns.is_empty() {
+            return Vec::new();
+        }
+        let paths = Trees::new(&self.workspace, []).list().unwrap_or_default();
+        let found = paths.into_iter().filter(|path| patterns.matches(path));
+        found.filter_map(|path| path.to_str().map(str::to_owned)).take(MAX_FILES).collect()
+    }
+
     /// The files that `protect` names and that are there.
     fn named(&self) -> Vec<String> {
         if self.patterns.is_empty() {
@@ -160,7 +181,9 @@ impl Protection {
             Found::Nothing => return (None, None),
             Found::Link(target) => ("link", target.as_os_str().as_encoded_bytes().to_vec()),
             Found::Other => ("other", Vec::new()),
-            Found::File { bytes, .. } if *part == Part::Whole => ("file", bytes),
+            Found::File { bytes, is_program } if *part == Part::Whole => {
+                (if is_program { "program" } else { "file" }, bytes)
+            }
             Found::File { bytes, .. } => match part.of(&String::from_utf8_lossy(&bytes)) {
                 Some(text) => ("part", text.into_bytes()),
                 None => return (None, None),

@@ -37,7 +37,12 @@ pub(crate) fn protected(protected: &FilesProtected) -> Option<String> {
         Some(part) => format!("{path} ({part})"),
         None => path.to_owned(),
     };
-    let names = protected.files.iter().map(|file| place(&file.path, &file.part)).collect::<Vec<_>>();
+    let names = protected
+        .files
+        .iter()
+        .filter(|file| file.hash.is_some())
+        .map(|file| place(&file.path, &file.part))
+        .collect::<Vec<_>>();
     (!names.is_empty()).then(|| format!("protected: no iteration may change {}", some_of(&names)))
 }
 
@@ -64,6 +69,12 @@ pub(crate) fn after_attempt(exited: &AgentExited, paint: Paint) -> Vec<String> {
 pub(crate) fn changed(exited: &AgentExited) -> Option<String> {
     let changes = exited.protected.as_ref().filter(|changes| !changes.is_empty())?;
     let names: Vec<String> = changes.iter().map(ProtectedChange::place).collect();
+    // One that changed nothing finds what an earlier one left.
+    if exited.files.as_ref().is_some_and(|files| files.count == 0)
+        && changes.iter().all(|change| !change.restored)
+    {
+        return None;
+    }
     let restored = changes.iter().filter(|change| change.restored).count();
     let restored = match restored {
         0 => String::new(),
@@ -82,7 +93,8 @@ pub(crate) fn tampering(exited: &AgentExited) -> Option<String> {
     let first = clean(&findings.first()?.to_string());
     let more = match findings.len() - 1 {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        1 => "; one more finding is told at the end".to_owned(),
+        more => format!("; {more} more findings are told at the end"),
     };
     Some(format!("tests after #{}: {first}{more}", exited.iteration))
 }

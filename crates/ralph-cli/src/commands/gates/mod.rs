@@ -31,13 +31,21 @@ fn load(target: Option<String>, args: &DefinitionArgs) -> Result<(PathBuf, Gates
     sources.sets.clone_from(&args.sets);
     sources.preset.clone_from(&args.preset);
     sources.env = Env::from_process();
-    Ok((workspace, ralph_config::gates::gates(&sources)?))
+    let mut gates = ralph_config::gates::gates(&sources)?;
+    if super::held_out::is_inside() {
+        // They are held out from whoever asks here.
+        gates.gates.retain(|listed| !listed.gate.hidden);
+    }
+    Ok((workspace, gates))
 }
 
 /// The same where there has to be something to run.
 fn load_some(target: Option<String>, args: &DefinitionArgs) -> Result<(PathBuf, Vec<Listed>), CliError> {
     let (workspace, gates) = load(target, args)?;
     match gates.gates.is_empty() {
+        true if super::held_out::is_inside() => {
+            Err(CliError::Usage("there is no gate that an agent may run here".to_owned()))
+        }
         true => Err(CliError::Usage(none(&gates))),
         false => Ok((workspace, gates.gates)),
     }

@@ -10,24 +10,90 @@ use std::collections::BTreeSet;
 
 /// Words by which code fails without an assert.
 const FAILS: &[&str] = &[
-    "raise", "throw", "panic", "unreachable", "flunk", "fail", "Err", "ok_or", "ok_or_else", "bail", "ensure",
+    "raise",
+    "throw",
+    "panic",
+    "unreachable",
+    "flunk",
+    "fail",
+    "Err",
+    "ok_or",
+    "ok_or_else",
+    "bail",
+    "ensure",
 ];
 
 /// Words by which one assert stands for many cases.
 const LOOPS: &[&str] = &[
-    "for", "each", "each_with_index", "each_pair", "forEach", "map", "all", "every", "parametrize", "while",
-    "iter", "times", "upto", "foreach", "stream", "any", "zip", "subTest", "Run", "until",
+    "for",
+    "each",
+    "each_with_index",
+    "each_pair",
+    "forEach",
+    "map",
+    "all",
+    "every",
+    "parametrize",
+    "while",
+    "iter",
+    "times",
+    "upto",
+    "foreach",
+    "stream",
+    "any",
+    "zip",
+    "subTest",
+    "Run",
+    "until",
 ];
 
 /// Words by which the cases are made up and not written down.
-const RANGES: &[&str] =
-    &["range", "..", "..=", "...", "times", "upto", "downto", "step", "rangeClosed", "seq", "++", "+=", "count", "from"];
+const RANGES: &[&str] = &[
+    "range",
+    "..",
+    "..=",
+    "...",
+    "times",
+    "upto",
+    "downto",
+    "step",
+    "rangeClosed",
+    "seq",
+    "++",
+    "+=",
+    "count",
+    "from",
+];
 
 /// Words that ask only whether there is something.
 const EXISTS: &[&str] = &[
-    "is_ok", "is_err", "is_some", "is_none", "IsNotNone", "assertIsNotNone", "assertNotNull", "NotNull", "NotNil", "NoError",
-    "toBeDefined", "None", "nil", "null", "undefined", "be_present", "toBeTruthy", "not_nil", "be_nil",
-    "toBeNull", "not", "is", "notNullValue", "isNotNull", "refute_nil", "be_truthy", "hasattr",
+    "is_ok",
+    "is_err",
+    "is_some",
+    "is_none",
+    "IsNotNone",
+    "assertIsNotNone",
+    "assertNotNull",
+    "NotNull",
+    "NotNil",
+    "NoError",
+    "toBeDefined",
+    "None",
+    "nil",
+    "null",
+    "undefined",
+    "be_present",
+    "toBeTruthy",
+    "not_nil",
+    "be_nil",
+    "toBeNull",
+    "not",
+    "is",
+    "notNullValue",
+    "isNotNull",
+    "refute_nil",
+    "be_truthy",
+    "hasattr",
 ];
 
 pub(super) struct Kept {
@@ -55,15 +121,19 @@ impl Kept {
         let list = &new.sheet.tokens.list;
         let is_fresh = |assert: &&Assert| fresh.contains(&assert.text.as_str());
         let stayed: Vec<&Assert> = new.checked().filter(|assert| !is_fresh(assert)).collect();
-        let places: Vec<usize> = new
-            .places()
-            .filter(|at| !stayed.iter().any(|assert| assert.range.contains(at)))
-            .collect();
+        let places: Vec<usize> =
+            new.places().filter(|at| !stayed.iter().any(|assert| assert.range.contains(at))).collect();
         let token = |at: &usize| &list[*at];
-        let all: Vec<String> =
-            places.iter().map(token).filter(|token| token.is_literal()).map(|token| token.text.clone()).collect();
-        let texts = all.iter().filter(|text| text.len() > 8 || text.contains([',', ' ', '\n'])).cloned().collect();
-        let mut words: BTreeSet<String> = new.checked().filter(is_fresh).flat_map(|assert| assert.words.clone()).collect();
+        let all: Vec<String> = places
+            .iter()
+            .map(token)
+            .filter(|token| token.is_literal())
+            .map(|token| token.text.clone())
+            .collect();
+        let texts =
+            all.iter().filter(|text| text.len() > 8 || text.contains([',', ' ', '\n'])).cloned().collect();
+        let mut words: BTreeSet<String> =
+            new.checked().filter(is_fresh).flat_map(|assert| assert.words.clone()).collect();
         let called = places.iter().map(token).filter_map(|token| helpers.get(token.word()?));
         let before = told(old);
         let mut helped = false;
@@ -75,7 +145,8 @@ impl Kept {
         if by_hand {
             words.extend(places.iter().map(token).filter_map(Token::word).map(str::to_owned));
         }
-        let has = |these: &[&str]| places.iter().map(token).any(|token| these.iter().any(|word| token.is(word)));
+        let has =
+            |these: &[&str]| places.iter().map(token).any(|token| these.iter().any(|word| token.is(word)));
         Kept {
             left: all.clone(),
             all,
@@ -128,9 +199,10 @@ impl Kept {
         let same = !lost.words.is_disjoint(&self.words);
         // A case whose expected value is computed, or whose function stands in the table.
         let part = self.loops && same && taken > 0;
+        // A value that stands for two cases: what tells them apart is there as well.
         let named = self.loops
             && lost.literals.iter().all(|literal| self.all.contains(literal))
-            && lost.words.iter().any(|word| self.beside.contains(word) && !self.words.contains(word));
+            && lost.words.iter().all(|word| self.beside.contains(word) || self.words.contains(word));
         if whole || part {
             self.left = left;
         }
@@ -141,7 +213,8 @@ impl Kept {
     fn exists(&self, lost: &Assert) -> bool {
         let asks = lost.literals.is_empty()
             && lost.text.split(' ').any(|word| EXISTS.contains(&word) || word.contains("NotNull"));
-        let about: Vec<String> = names(lost).into_iter().filter(|word| !EXISTS.contains(&word.as_str())).collect();
+        let about: Vec<String> =
+            names(lost).into_iter().filter(|word| !EXISTS.contains(&word.as_str())).collect();
         asks && about.len() <= 3 && (self.checks || about.iter().any(|word| self.mentioned.contains(word)))
     }
 }
@@ -165,10 +238,10 @@ fn fails(test: &Seen) -> usize {
     let shell = test.sheet.language == Some(Language::Shell);
     let words = if shell { &["exit", "return", "fail", "false", "die"][..] } else { FAILS };
     let is = |at: &usize| list[*at].kind == Kind::Word && words.iter().any(|word| list[*at].is(word));
-    test
-        .places()
+    test.places()
         .filter(is)
         // A path of that name is none: `std::panic::catch_unwind`.
         .filter(|at| !list.get(at + 1).is_some_and(|next| next.is("::") || next.is(".")))
-        .filter(|at| !test.checked().any(|assert| assert.range.contains(at))).count()
+        .filter(|at| !test.checked().any(|assert| assert.range.contains(at)))
+        .count()
 }

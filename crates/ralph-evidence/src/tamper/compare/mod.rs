@@ -407,11 +407,37 @@ impl<'a> Rewritten<'a> {
 
 /// A text for one line of a report.
 pub(super) fn cut(text: &str) -> String {
-    let line = text.replace('\n', " ");
-    match line.char_indices().nth(70) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+    let line = spaced(&text.replace('\n', " "));
+    let Some((end, _)) = line.char_indices().nth(70) else { return line };
+    let end = line[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
+    format!("{} …", line[..end].trim_end())
+}
+
+/// Tokens as a person would write them: `Sq(2) != 4`, not `Sq ( 2 ) != 4`.
+fn spaced(text: &str) -> String {
+    let mut out: Vec<char> = Vec::with_capacity(text.len());
+    let chars: Vec<char> = text.chars().collect();
+    let mut quoted = false;
+    for (at, c) in chars.iter().enumerate() {
+        quoted ^= *c == '"';
+        let (before, next) = (out.last().copied(), chars.get(at + 1).copied());
+        let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_)]!>".contains(c));
+        let tight = match next {
+            Some('(') => word(before),
+            Some(')' | ']' | ',' | ';') => true,
+            Some('.' | '[') => word(before) || before == Some('"'),
+            Some('!') => word(before) && chars.get(at + 2) == Some(&' '),
+            Some(':') => chars.get(at + 2) == Some(&':'),
+            _ => false,
+        } || matches!(before, Some('(' | '['))
+            || before == Some('.') && next.is_some_and(char::is_alphabetic)
+            || before == Some(':') && out.len() > 1 && out[out.len() - 2] == ':';
+        if *c == ' ' && tight && !quoted {
+            continue;
+        }
+        out.push(*c);
     }
+    out.into_iter().collect()
 }
 
 fn removed(file: &str, tests: &[&Seen], still_there: bool) -> Vec<Finding> {

@@ -58,7 +58,8 @@ fn off_by_statement(tokens: &Tokens, body: Range<usize>) -> Option<usize> {
 
 /// `if !testing.Short() { t.Skip(…) }`: off in every ordinary run.
 fn off_unless_short(tokens: &Tokens, body: Range<usize>) -> Option<usize> {
-    let is = |at: usize, words: &[&str]| words.iter().enumerate().all(|(next, word)| tokens.is(at + next, word));
+    let is =
+        |at: usize, words: &[&str]| words.iter().enumerate().all(|(next, word)| tokens.is(at + next, word));
     let found = body.clone().find(|at| {
         is(*at, &["if", "!", "testing", ".", "Short", "(", ")", "{"])
             && tokens.word(at + 10).is_some_and(|word| word.starts_with("Skip"))

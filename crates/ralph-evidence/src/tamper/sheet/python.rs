@@ -42,7 +42,9 @@ pub(super) fn read(sheet: &mut Sheet, file: &str) {
             }
             _ => {
                 let top = tokens.list[at].indent == 0 || is_below_always(&tokens, at);
-                if let Some(line) = off_module(&tokens, at).or_else(|| off_by_import(&tokens, at)).filter(|_| top) {
+                if let Some(line) =
+                    off_module(&tokens, at).or_else(|| off_by_import(&tokens, at)).filter(|_| top)
+                {
                     around.0[0].skipped.get_or_insert(line);
                 }
                 at += 1;
@@ -120,7 +122,9 @@ fn is_collected_class(tokens: &Tokens, at: usize, name: &str, file: &str) -> boo
 
 /// Below `if True:` at the top of a file.
 fn is_below_always(tokens: &Tokens, at: usize) -> bool {
-    let head = (0..at).rev().find(|place| tokens.list[*place].first && tokens.list[*place].indent < tokens.list[at].indent);
+    let head = (0..at)
+        .rev()
+        .find(|place| tokens.list[*place].first && tokens.list[*place].indent < tokens.list[at].indent);
     head.is_some_and(|head| {
         tokens.list[head].indent == 0
             && tokens.is(head, "if")
@@ -131,10 +135,17 @@ fn is_below_always(tokens: &Tokens, at: usize) -> bool {
 
 /// `pytest.importorskip("x")` for a module that the file does not use.
 fn off_by_import(tokens: &Tokens, at: usize) -> Option<usize> {
-    let call = ["pytest", ".", "importorskip", "("].iter().enumerate().all(|(next, word)| tokens.is(at + next, word));
+    let call = ["pytest", ".", "importorskip", "("]
+        .iter()
+        .enumerate()
+        .all(|(next, word)| tokens.is(at + next, word));
     let module = tokens.get(at + 4).filter(|_| call)?;
     let root = module.text.split('.').next().unwrap_or_default();
-    let used = tokens.list.iter().enumerate().any(|(place, token)| place != at + 4 && token.text.split('.').any(|part| part == root));
+    let used = tokens
+        .list
+        .iter()
+        .enumerate()
+        .any(|(place, token)| place != at + 4 && token.text.split('.').any(|part| part == root));
     (!used).then(|| tokens.list[at].line)
 }
 

@@ -108,7 +108,10 @@ fn call(tokens: &Tokens, start: usize) -> Option<Call> {
         }
         // `it["skip"]`.
         let bracket = tokens.get(at + 1).filter(|token| {
-            tokens.is(at, "[") && token.kind == Kind::Text && MODIFIERS.contains(&token.text.as_str()) && tokens.is(at + 2, "]")
+            tokens.is(at, "[")
+                && token.kind == Kind::Text
+                && MODIFIERS.contains(&token.text.as_str())
+                && tokens.is(at + 2, "]")
         });
         if let Some(word) = bracket {
             modifiers.push(word.text.clone());
