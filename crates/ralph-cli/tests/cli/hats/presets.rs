@@ -36,8 +36,8 @@ const CASES: [Case; 6] = [
     },
     Case {
         name: "tdd",
-        done: "on 1: emit test.red a\nhat green: emit test.green b\non 4: say <ralph>COMPLETE</ralph>",
-        last: "red",
+        done: "on 1: emit test.red a\nhat green: emit test.green b\non 4: emit test.none c\non 5: say <ralph>COMPLETE</ralph>",
+        last: "refactor",
         never: "hat red: emit test.red a\nhat green: emit test.green b\nhat refactor: emit refactor.done c",
         exhausted: "red",
         ends: ("hat_exhausted", 4),

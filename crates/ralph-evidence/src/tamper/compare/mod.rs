@@ -417,19 +417,27 @@ pub(super) fn cut(text: &str) -> String {
 fn spaced(text: &str) -> String {
     let mut out: Vec<char> = Vec::with_capacity(text.len());
     let chars: Vec<char> = text.chars().collect();
-    let mut quoted = false;
+    // Brackets that belong to the word before them; those of a shell stand alone.
+    let (mut quoted, mut indexes) = (false, 0_usize);
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_)]!>".contains(c));
     for (at, c) in chars.iter().enumerate() {
         quoted ^= *c == '"';
         let (before, next) = (out.last().copied(), chars.get(at + 1).copied());
-        let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_)]!>".contains(c));
+        if *c == '[' && word(before) {
+            indexes += 1;
+        }
+        let opened = before == Some('[') && out.len() > 1 && word(out.get(out.len() - 2).copied());
         let tight = match next {
             Some('(') => word(before),
-            Some(')' | ']' | ',' | ';') => true,
-            Some('.' | '[') => word(before) || before == Some('"'),
-            Some('!') => word(before) && chars.get(at + 2) == Some(&' '),
+            Some(')' | ',' | ';') => true,
+            Some(']') => indexes > 0,
+            Some('.') => word(before) || before == Some('"'),
+            Some('[') => word(before) && chars.get(at + 2) == Some(&' '),
+            Some('!') => word(before) && chars.get(at + 2) == Some(&' ') && chars.get(at + 3) == Some(&'('),
             Some(':') => chars.get(at + 2) == Some(&':'),
             _ => false,
-        } || matches!(before, Some('(' | '['))
+        } || before == Some('(')
+            || opened
             || before == Some('.') && next.is_some_and(char::is_alphabetic)
             || before == Some(':') && out.len() > 1 && out[out.len() - 2] == ':';
         if *c == ' ' && tight && !quoted {
