@@ -207,11 +207,11 @@ fn helper_calls(
     let (mut calls, mut helped) = (Vec::new(), 0);
     for at in body.filter(|at| !inside(real, *at)) {
         let count = sheet.tokens.word(at).and_then(|word| helpers.get(word)).copied().unwrap_or(0);
-        if count > 0 && (helped == 0 || !inside(&calls, at)) {
-            if let Some(call) = super::asserts::helper_call(&sheet.tokens, at, language) {
-                calls.push(call);
-                helped += count;
-            }
+        let call = (count > 0 && !inside(&calls, at))
+            .then(|| super::asserts::helper_call(&sheet.tokens, at, language));
+        if let Some(call) = call.flatten() {
+            calls.push(call);
+            helped += count;
         }
     }
     (calls, helped)
