@@ -1,5 +1,7 @@
 //! What an agent may not read of its own run: the gates that are held out from it.
 
+use std::sync::Arc;
+
 use ralph_model::{Fold, RunSnapshot};
 use ralph_store::RunDir;
 
@@ -44,6 +46,9 @@ pub(super) fn veiled(run: &RunDir, mut snapshot: RunSnapshot) -> Result<RunSnaps
         return Ok(snapshot);
     }
     snapshot.gates.retain(|gate| !gate.hidden);
+    for row in snapshot.rows.iter_mut().chain(snapshot.last.as_mut()) {
+        Arc::make_mut(row).gates.retain(|gate| !names.contains(&gate.name));
+    }
     snapshot.evidence.clear();
     let plain = |text: &mut String| {
         for name in &names {

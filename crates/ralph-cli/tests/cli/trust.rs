@@ -354,7 +354,8 @@ fn a_hidden_gate_decides_and_the_agent_learns_only_that_it_failed() {
     let world = World::new();
     held_out(&world);
     let look = "sh find . -type f | sort > seen-%i.txt; env > env-%i.txt; cat .ralph/* >> dot-ralph-%i.txt";
-    let script = format!("save-prompt prompt-%i.txt\n{look}\non 2: write feature x\n{CLAIM}");
+    let ask = "sh for c in events 'events --json' logs replay status 'status --json' explain 'explain --json' 'gates list'; do $RALPH_BIN $c; done > asked-%i.txt 2>&1; true";
+    let script = format!("save-prompt prompt-%i.txt\n{look}\n{ask}\non 2: write feature x\n{CLAIM}");
     let done = world.run(&script, &[]).expect(0);
     let events = world.events();
     let hidden: Vec<bool> = events
@@ -365,7 +366,7 @@ fn a_hidden_gate_decides_and_the_agent_learns_only_that_it_failed() {
         .collect();
     assert_eq!(hidden, [false, true]);
     for n in 1..=2 {
-        for file in ["prompt", "seen", "env", "dot-ralph"] {
+        for file in ["prompt", "seen", "env", "dot-ralph", "asked"] {
             let text = world.read(&format!("{file}-{n}.txt"));
             for secret in ["customer-check", "acceptance.sh", "secret/", "the-answer-is-42", "held-out"] {
                 assert!(!text.contains(secret), "{secret} in {file}-{n}: {text}");

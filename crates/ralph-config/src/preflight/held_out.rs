@@ -41,6 +41,7 @@ fn warn_of_definition(loaded: &Loaded, plan: &Plan, found: &mut Found) {
             file.display()
         );
         let one = loaded.settings.at(&format!("gates.{at}"), message);
+        let one = crate::Diagnostic { is_warning: true, ..one };
         found.warnings.push(one.help(
             "keep the definition outside of it, such as ../ralph.yml, and name it: ralph run ../ralph.yml",
         ));
