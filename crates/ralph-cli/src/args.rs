@@ -62,6 +62,10 @@ pub enum Command {
     /// Continue a run that was stopped, killed or cut off
     #[command(mut_args(without_default), after_help = "A limit that is not given stays as the run has it.")]
     Resume(ResumeArgs),
+    /// Show the live screen of a run that works elsewhere, with its keys
+    Attach(AttachArgs),
+    /// Wait until runs have ended, and end with their exit code
+    Wait(WaitArgs),
     /// List the runs of this workspace
     List(ListArgs),
     /// Show where a run stands
@@ -205,6 +209,9 @@ pub struct RunArgs {
     /// Print the resolved plan and the first prompt; start nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Work in the background, without a terminal; `ralph attach` shows it
+    #[arg(long, conflicts_with = "dry_run")]
+    pub detach: bool,
     #[command(flatten)]
     pub screen: ScreenArgs,
 }
@@ -224,8 +231,28 @@ pub struct ResumeArgs {
     /// Go on from the last sound record of a damaged journal; a copy of it is kept
     #[arg(long)]
     pub recover: bool,
+    /// Work in the background, without a terminal; `ralph attach` shows it
+    #[arg(long)]
+    pub detach: bool,
     #[command(flatten)]
     pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AttachArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct WaitArgs {
+    /// Runs: ids or either end of one, names, or folders [default: the live or else the last one of this workspace]
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -150,6 +150,14 @@ impl Fold {
         matches!(phase, Some(PhaseSeen::Running { .. } | PhaseSeen::Gates { .. }))
     }
 
+    /// Why the run waits, if it does.
+    pub fn waits_for(&self) -> Option<ralph_core::event::DelayReason> {
+        match self.folder.observe().map(Observation::phase) {
+            Some(PhaseSeen::Waiting { reason, .. }) => Some(reason),
+            _ => None,
+        }
+    }
+
     pub fn is_waiting(&self) -> bool {
         matches!(self.folder.observe().map(Observation::phase), Some(PhaseSeen::Waiting { .. }))
     }

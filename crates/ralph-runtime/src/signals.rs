@@ -10,9 +10,15 @@ use ralph_core::stop::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 
-/// First Ctrl-C: let the iteration finish. Second: end it now. TERM and HUP: end it, politely but soon.
+use crate::platform;
+
+/// First Ctrl-C: let the iteration finish. Second: end it now. TERM and HUP: end it, politely but soon. A HUP that was ignored
+/// when ralph was started, as `nohup` does, stays ignored.
 pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<Watch> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    if !platform::ignores_hangup() {
+        signals.add_signal(SIGHUP)?;
+    }
     let handle = signals.handle();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut asked = false;

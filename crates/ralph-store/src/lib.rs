@@ -17,6 +17,7 @@ mod records;
 mod run_dir;
 mod seek;
 mod store;
+mod subscription;
 #[cfg(test)]
 mod tests;
 
@@ -30,3 +31,4 @@ pub use records::{ALL, ReadError, decode};
 pub use run_dir::{RunDir, Summary};
 pub use seek::{iteration_of, seq_of};
 pub use store::{Listed, Store, StoreError};
+pub use subscription::Subscription;

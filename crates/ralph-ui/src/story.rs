@@ -53,6 +53,18 @@ impl Story {
         Story { fold, style, verbosity, open: false, suspicions: Suspicions::default() }
     }
 
+    /// More of what the agent does, or less; says which.
+    pub fn toggle_detail(&mut self) -> &'static str {
+        let (verbosity, said) = match self.verbosity {
+            Verbosity::Verbose => (Verbosity::Normal, "less detail (v: more)"),
+            Verbosity::Normal | Verbosity::Quiet => {
+                (Verbosity::Verbose, "what the agent says is shown (v: less)")
+            }
+        };
+        self.verbosity = verbosity;
+        said
+    }
+
     pub fn paint(&self) -> Paint {
         Paint { color: self.style.color }
     }
@@ -100,6 +112,7 @@ impl Story {
             Event::RunResumed(_) => self.resumed(record),
             Event::StopRequested(request) => notice(&words::stop_request(request, running)),
             Event::PauseRequested {} if running => notice("will pause after this iteration"),
+            Event::IterationEndRequested {} => notice("a person ends this iteration; the run goes on"),
             Event::AgentSwitched(switched) => notice(&format!("{} takes over", clean(&switched.name))),
             Event::LimitHit(limit) => notice(&format!("usage limit: {}", words::foreign(&limit.message))),
             Event::UnpauseRequested { .. } if running => notice("will not pause after this iteration"),
@@ -206,10 +219,27 @@ impl Story {
 
     fn opening(&self, what: &str, record: &Record) -> Vec<String> {
         let Some(run) = self.seen(Some(record)) else { return vec![what.to_owned()] };
-        let id = self.paint().strong(&clean(&run.run.0));
+        let title = format!("{what} {}", self.paint().strong(&clean(&run.run.0)));
+        self.about(&title, &run)
+    }
+
+    /// What the run is, for a screen that did not see it begin.
+    pub fn header(&self, title: &str, now: Timestamp) -> Vec<String> {
+        match self.fold.snapshot(now, true) {
+            Some(run) => self.about(&clean(title), &run),
+            None => vec![clean(title)],
+        }
+    }
+
+    /// Nobody looks any more.
+    pub fn leave(&mut self) {
+        self.open = false;
+    }
+
+    fn about(&self, title: &str, run: &RunSnapshot) -> Vec<String> {
         let agent = words::agent_command(&run.agent.command, COLUMNS - 10);
         let mut lines = vec![
-            format!("{what} {id} in {}", clean(&run.workspace)),
+            format!("{title} in {}", clean(&run.workspace)),
             format!("  {} {agent}", self.label("agent")),
         ];
         if !run.agent.bypass.is_empty() {
@@ -224,9 +254,9 @@ impl Story {
         if let Some(from) = settings_from(&run.definition) {
             lines.push(format!("  {} {}", self.label("config"), fit(&from, COLUMNS - 10)));
         }
-        lines.extend(self.gates(&run));
+        lines.extend(self.gates(run));
         let mut label = self.label("limits");
-        for part in wrap_list(&limits(&run), COLUMNS - 10) {
+        for part in wrap_list(&limits(run), COLUMNS - 10) {
             lines.push(format!("  {label} {part}"));
             label = self.label("");
         }

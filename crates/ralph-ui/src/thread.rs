@@ -13,14 +13,20 @@ use ralph_model::event::Event;
 use ralph_model::record::Record;
 use ralph_model::time::Timestamp;
 
-use crate::Screen;
+use crate::{Order, Screen};
 
 const TICK: Duration = Duration::from_millis(125);
 /// Bytes of agent text that may wait for a slow reader.
 const QUEUED_TEXT: usize = 4 << 20;
 
+/// What comes to a screen.
+enum Incoming {
+    Record(Box<Record>),
+    Order(Order),
+}
+
 pub struct ScreenThread {
-    records: Option<Sender<Record>>,
+    records: Option<Sender<Incoming>>,
     queued: Arc<AtomicUsize>,
     done: Receiver<()>,
     thread: Option<JoinHandle<()>>,
@@ -55,7 +61,17 @@ impl ScreenThread {
         }
         if let Some(records) = &self.records {
             // A screen that is gone takes nothing; the run goes on.
-            let _ = records.send(record);
+            let _ = records.send(Incoming::Record(Box::new(record)));
+        }
+    }
+
+    /// The way for keys to ask something of the screen. The screen ends only after this is dropped.
+    pub fn orders(&self) -> impl Fn(Order) + Send + 'static {
+        let records = self.records.clone();
+        move |order| {
+            if let Some(records) = &records {
+                let _ = records.send(Incoming::Order(order));
+            }
         }
     }
 
@@ -85,7 +101,7 @@ fn text_size(text: &str) -> usize {
 
 fn serve(
     mut screen: Box<dyn Screen>,
-    incoming: &Receiver<Record>,
+    incoming: &Receiver<Incoming>,
     queued: &AtomicUsize,
     clock: &dyn Fn() -> Timestamp,
 ) {
@@ -97,7 +113,8 @@ fn serve(
             incoming.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
         match record {
-            Ok(record) => {
+            Ok(Incoming::Order(order)) => screen.order(order),
+            Ok(Incoming::Record(record)) => {
                 if let Event::AgentText(said) = &record.event {
                     queued.fetch_sub(text_size(&said.text), Ordering::Relaxed);
                 }

@@ -221,6 +221,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::RunStarted(e) => started(e),
         Event::RunResumed(e) => format!("by ralph {}, pid {}", clean(&e.version), e.pid),
         Event::StopRequested(e) => stop_how(e),
+        Event::IterationEndRequested {} => "end this iteration".to_owned(),
         Event::PauseRequested {} => "pause before the next iteration".to_owned(),
         Event::UnpauseRequested { now } => if *now { "go on now" } else { "go on" }.to_owned(),
         Event::GuidanceAdded(e) => guidance(&e.text),
@@ -390,6 +391,7 @@ fn kill_cause(why: &KillCause, grace: Duration) -> String {
         KillCause::Hung => "it had said its last word and did not end".to_owned(),
         KillCause::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
         KillCause::Stop => "the run is stopped".to_owned(),
+        KillCause::Person => "a person ended this iteration".to_owned(),
         KillCause::Escalated => "asked again, without grace".to_owned(),
     };
     match grace.is_zero() {

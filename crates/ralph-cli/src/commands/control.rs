@@ -171,7 +171,7 @@ fn ask(args: &PickArgs, command: Command) -> Result<Answer, CliError> {
     Ok(Answer { run: run.id.0, events })
 }
 
-fn ask_live(run: &RunDir, command: Command) -> Result<Vec<Event>, CliError> {
+pub fn ask_live(run: &RunDir, command: Command) -> Result<Vec<Event>, CliError> {
     let asked = Asked { token: token_inside(run), request: Request::Command(command) };
     ask_for_events(&run.socket(), &asked).map_err(|error| {
         CliError::Failed(match error {

@@ -1,5 +1,7 @@
 //! One file per subcommand.
 
+mod attach;
+mod background;
 mod check;
 mod clean;
 mod control;
@@ -9,7 +11,7 @@ mod emit;
 mod events;
 mod gates;
 mod graph;
-mod keys;
+mod keyboard;
 mod list;
 mod logs;
 mod machine;
@@ -19,6 +21,8 @@ mod resume;
 mod run;
 mod screen;
 mod show;
+mod wait;
+mod work;
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +38,8 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
     match args.command {
         Command::Run(args) => run::run(*args),
         Command::Resume(args) => resume::resume(args),
+        Command::Attach(args) => attach::attach(args),
+        Command::Wait(args) => wait::wait(args),
         Command::List(args) => list::list(args),
         Command::Status(args) => show::status(args),
         Command::Events(args) => events::events(args),

@@ -10,7 +10,7 @@ use ralph_runtime::session::Session;
 use ralph_runtime::task;
 use ralph_store::Store;
 
-use super::{machine, screen, workspace};
+use super::{background, machine, work, workspace};
 use crate::args::{RunArgs, ScreenArgs};
 use crate::error::CliError;
 use ralph_config::{Env, Flags, Given, Ready, Sources};
@@ -36,11 +36,14 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
         stop_on_error: args.limits.stop_on_error,
         once: args.once,
     };
-    work(&sources, args.log_dir, &args.screen, args.dry_run)
+    if args.detach && !background::is_detached() {
+        return background::start(args.screen.json);
+    }
+    start(&sources, args.log_dir, &args.screen, args.dry_run)
 }
 
 /// Runs what these sources define.
-pub fn work(
+pub fn start(
     sources: &Sources,
     log_dir: Option<PathBuf>,
     screen: &ScreenArgs,
@@ -60,9 +63,7 @@ pub fn work(
     }
     let store = Store::from_env()?;
     let session = Session::create(&store, plan)?;
-    let screen = screen::open(screen, Fold::default(), &session)?;
-    let stopped = session.work(crate::VERSION, SettingsChange::default(), &mut |record| screen.send(record));
-    screen.finish();
+    let stopped = work::work(session, Fold::default(), SettingsChange::default(), screen);
     super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)
 }

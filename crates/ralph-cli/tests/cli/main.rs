@@ -4,6 +4,7 @@
 mod harness;
 
 mod agents;
+mod background;
 mod config;
 mod control;
 mod corpus;

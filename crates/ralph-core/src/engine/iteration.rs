@@ -54,6 +54,9 @@ impl Turn<'_> {
                 let error = format!("killed after {} without output", crate::duration::format(limit));
                 self.finished(&exited, Outcome::Silent, Some(error));
             }
+            (Some(KillCause::Person), _) => {
+                self.finished(&exited, Outcome::Failed, Some("ended by a person".to_owned()));
+            }
             (Some(KillCause::Hung), _) => {
                 let error = "killed: it had said its last word and did not end".to_owned();
                 self.finished(&exited, Outcome::Hung, Some(error));

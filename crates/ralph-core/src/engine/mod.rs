@@ -125,6 +125,7 @@ impl Turn<'_> {
         match command {
             Command::ResumeRun(_) => {}
             Command::StopRun(request) => self.stop_requested(request),
+            Command::EndIteration => self.end_iteration(),
             Command::PauseRun => self.pause(),
             Command::UnpauseRun { now } => self.unpause(now),
             Command::ResetHat(reset) => self.reset_hat(reset),
@@ -215,6 +216,13 @@ impl Turn<'_> {
                 self.decide();
             }
             (Phase::Ready | Phase::Paused, _) => self.decide(),
+        }
+    }
+
+    fn end_iteration(&mut self) {
+        if self.state().running().is_some_and(|running| running.killed.is_none()) {
+            self.emit(Event::IterationEndRequested {});
+            self.kill(KillCause::Person, EXIT_GRACE);
         }
     }
 

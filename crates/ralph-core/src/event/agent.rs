@@ -228,6 +228,8 @@ pub enum KillCause {
     /// The guard with this key is spent.
     Guard(StopKey),
     Stop,
+    /// A person ended this iteration, and only this one.
+    Person,
     /// A second request: no grace any more.
     Escalated,
 }

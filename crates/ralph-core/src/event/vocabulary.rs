@@ -143,6 +143,7 @@ vocabulary! {
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
             now: bool,
         }: { now } => Command::UnpauseRun { now: *now }, buffered, line;
+        "iteration.end_requested" => IterationEndRequested {}: {} => Command::EndIteration, buffered, line;
         "guidance.added" => GuidanceAdded(Guidance): (e) => Command::AddGuidance(e.clone()), synced, line;
         "hat.reset" => HatReset(HatReset): (e) => Command::ResetHat(e.clone()), synced, line;
         "loop.reviewed" => LoopReviewed {}: {} => Command::ReviewLoop, buffered, line;

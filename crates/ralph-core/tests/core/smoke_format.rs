@@ -346,6 +346,7 @@ pub fn person(what: &str) -> Result<Input, String> {
         "kill" => stop(StopHow::Kill, Interrupt::Int),
         "term" => stop(StopHow::Terminate, Interrupt::Term),
         "hup" => stop(StopHow::Terminate, Interrupt::Hup),
+        "end_iteration" => Command::EndIteration.into(),
         "pause" => Command::PauseRun.into(),
         "unpause now" => Command::UnpauseRun { now: true }.into(),
         "unpause" => Command::UnpauseRun { now: false }.into(),

@@ -80,6 +80,7 @@ fn killed_by(why: &KillCause) -> &str {
         KillCause::Hung => "hung",
         KillCause::Guard(key) => key.as_str(),
         KillCause::Stop => "stop",
+        KillCause::Person => "person",
         KillCause::Escalated => "escalated",
     }
 }
