@@ -194,6 +194,9 @@ pub struct RunArgs {
     /// Start from a definition that comes with ralph; TARGET lies over it. `ralph presets` lists them
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
+    /// What the agent may reach: off, workspace or strict
+    #[arg(long, value_name = "LEVEL")]
+    pub sandbox: Option<String>,
     /// Set any key of the definition by its path, such as event_loop.max_iterations=5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, Task};
+use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, SandboxPlan, Task};
 
 use super::Loaded;
 use super::agent::AgentSpec;
@@ -75,6 +75,14 @@ impl Loaded {
             protect: definition.protect.0.clone(),
             protect_policy: definition.protect_policy,
             proof_ignore: definition.proof_ignore.iter().map(|pattern| pattern.0.clone()).collect(),
+            contain: definition.contain,
+            sandbox: SandboxPlan {
+                agent: definition.sandbox,
+                gates: definition.gates_sandbox,
+                fallback: definition.sandbox_fallback,
+                access: definition.sandbox_access.clone(),
+            },
+            limits: definition.limits.clone(),
             stuck: definition.loop_detection.clone(),
             memory: memory::memory(definition, &self.task, &self.settings),
             guardrails: definition.core.guardrails.iter().map(|text| text.0.clone()).collect(),

@@ -17,11 +17,13 @@ pub mod journal;
 mod output_tail;
 mod platform;
 pub mod process;
+mod sandbox;
 pub mod scratch;
 pub mod session;
 mod signals;
 pub mod sketches;
 pub mod spool;
+mod survivors;
 mod timer;
 mod token;
 mod trust;
@@ -30,6 +32,7 @@ pub mod workspace;
 
 pub use attempt::MakeDialogue;
 pub use attempt::prepare::task;
+pub use sandbox::Unenforceable;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -43,6 +43,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     }
     let fold = recalled(old, session.run_dir());
     let screen = screen::open(&args.screen, fold, &session)?;
+    ralph_runtime::process::become_reaper()?;
     let stopped = session.work(crate::VERSION, change, &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);

@@ -19,6 +19,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
     sources.target = args.target;
     sources.sets = args.sets;
+    sources.sets.extend(args.sandbox.map(|level| format!("sandbox={level}")));
     sources.preset = args.preset;
     let rest = args.args.into_iter().map(Given::Positional);
     sources.given = Some(args.given.into_iter().chain(rest).collect());
@@ -61,6 +62,7 @@ pub fn work(
     let store = Store::from_env()?;
     let session = Session::create(&store, plan)?;
     let screen = screen::open(screen, Fold::default(), &session)?;
+    ralph_runtime::process::become_reaper()?;
     let stopped = session.work(crate::VERSION, SettingsChange::default(), &mut |record| screen.send(record));
     screen.finish();
     super::clean::keep_quota(&store);
