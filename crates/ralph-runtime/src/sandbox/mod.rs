@@ -204,8 +204,12 @@ impl Sandbox {
         write.extend(find(&access.write));
         let mut hide = find(&access.hide);
         hide.extend(self.state_folders());
-        let (read, list) = self.readable(level, &hide, &find(&access.read), programs, kept);
-        let keep = [&write, kept].into_iter().flatten().chain([&self.run.room()]).cloned().collect();
+        let more = find(&access.read);
+        let (read, list) = self.readable(level, &hide, &more, programs, kept);
+        let mut keep = [&write, kept, programs, &more].into_iter().flatten().cloned().collect::<Vec<_>>();
+        keep.extend(std::env::current_exe());
+        keep.extend(places::on_path());
+        keep.push(self.run.room());
         write.extend(places::devices());
         let (hide, temp) =
             if self.is_namespace { (hide, vec![self.temp()]) } else { (Vec::new(), Vec::new()) };

@@ -134,15 +134,26 @@ pub(super) fn system() -> Vec<PathBuf> {
     if let Some(home) = &home {
         found.extend(TOOLCHAINS.iter().filter_map(|path| home.join(path).canonicalize().ok()));
     }
-    let home = home.and_then(|home| home.canonicalize().ok());
-    for folder in env::var_os("PATH").iter().flat_map(env::split_paths) {
-        let Ok(folder) = folder.canonicalize() else { continue };
+    found.extend(on_path());
+    found
+}
+
+/// The folders of the PATH; where one is the `bin` of something, all of that.
+pub(super) fn on_path() -> Vec<PathBuf> {
+    let home = home().and_then(|home| home.canonicalize().ok());
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let whole = |folder: PathBuf| {
         // `…/node-v22/bin` is of no use without `…/node-v22/lib`.
         let above = folder.parent().filter(|_| folder.ends_with("bin"));
         let is_narrow = |path: &&Path| path.components().count() > 2 && home.as_deref() != Some(*path);
-        found.push(above.filter(is_narrow).map_or_else(|| folder.clone(), Path::to_owned));
-    }
-    found
+        above.filter(is_narrow).map_or_else(|| folder.clone(), Path::to_owned)
+    };
+    folders
+        .filter_map(|folder| folder.canonicalize().ok())
+        .map(whole)
+        .filter(|path| !is_shallow(path))
+        .collect()
 }
 
 /// The folders that git needs for this workspace, where they are outside of it: that of a worktree, and the repository's.
