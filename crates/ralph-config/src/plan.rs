@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, SandboxPlan, Task};
+use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, SandboxLevel, SandboxPlan, Task};
 
 use super::Loaded;
 use super::agent::AgentSpec;
@@ -18,15 +18,20 @@ use super::memory;
 const STREAM_SILENCE: Duration = Duration::from_secs(600);
 
 impl Loaded {
-    /// `is_root` tells whether the agent will run as root: some refuse to, unless told that it is fine.
+    /// `is_root` tells whether the agent will run as root: some refuse to, unless told that they are in a sandbox, which is said
+    /// only where it is true.
     pub fn to_plan(&self, log_dir: Option<PathBuf>, is_root: bool) -> Result<Plan, ConfigError> {
         let definition = &self.definition;
         let mut found = Vec::new();
         let at = |path: &str, message: String| self.settings.at(path, message);
-        let agent = self.agent.to_plan(is_root);
+        let of_hats = definition.hats.0.iter().filter_map(|(_, hat)| hat.sandbox);
+        // Whoever of them has none after all is not told so when it starts.
+        let in_sandbox = is_root && of_hats.chain([definition.sandbox]).any(SandboxLevel::is_on);
+        let agent = self.agent.to_plan(in_sandbox);
         let agent = agent.map_err(|message| found.push(at(self.agent_path(), message))).ok();
         let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
-        let fallback = fallback.map(|spec| spec.to_plan(is_root).map_err(|message| at("fallback", message)));
+        let fallback =
+            fallback.map(|spec| spec.to_plan(in_sandbox).map_err(|message| at("fallback", message)));
         let fallback: Vec<AgentPlan> = keep(fallback, &mut found);
         let mut event_loop = definition.event_loop.clone();
         let args = self.args.clone().unwrap_or_default();
@@ -40,7 +45,7 @@ impl Loaded {
             settings: &self.settings,
             agent: &self.agent,
             folder: folder.unwrap_or(&self.workspace),
-            is_root,
+            is_root: in_sandbox,
         };
         let hats = hats.plan(definition, &self.task, &mut found);
         let of_hats = hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());

@@ -65,6 +65,9 @@ fn missing(plan: &Plan, landlock: u32, is_namespace: bool) -> Vec<String> {
     if plan.limits.cpus.is_some() {
         missing.push("limits.cpus needs a delegated cgroup, which ralph cannot use yet".to_owned());
     }
+    if plan.limits.processes.is_some() && rustix::process::geteuid().is_root() {
+        missing.push("limits.processes does not hold for root".to_owned());
+    }
     missing
 }
 

@@ -79,7 +79,12 @@ impl Attempt {
             }
         }
         spec.env = self.agents_environment(path, level);
-        spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
+        // What ralph itself told the agent of a sandbox holds only where there is one.
+        let untrue = |key: &str| {
+            key == "IS_SANDBOX" && !level.is_on() && agent.bypass.iter().any(|told| told == "IS_SANDBOX=1")
+        };
+        let told = agent.env.iter().filter(|(key, _)| !untrue(key));
+        spec.env.extend(told.map(|(key, value)| (key.into(), Some(value.into()))));
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
             NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
