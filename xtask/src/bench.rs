@@ -12,6 +12,7 @@ mod parsers;
 mod readers;
 mod report;
 mod routing;
+mod sandbox;
 mod start;
 mod stuck;
 
@@ -37,6 +38,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "routing", run: routing::run },
     Benchmark { name: "parsers", run: parsers::run },
     Benchmark { name: "stuck", run: stuck::run },
+    Benchmark { name: "sandbox", run: sandbox::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";

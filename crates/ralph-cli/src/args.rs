@@ -92,6 +92,8 @@ pub enum Command {
     Check(CheckArgs),
     /// List the gates, run them now, or see which cheats they would let through
     Gates(GatesArgs),
+    /// Try what keeps agents together and confines them on this machine
+    Doctor(DoctorArgs),
     /// Draw hats and topics
     Graph(GraphArgs),
     /// Write a ralph.yml to start from
@@ -109,6 +111,9 @@ pub enum Command {
     #[command(name = "__doc", hide = true)]
     Doc { name: String },
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {}
 
 /// Where the work happens.
 #[derive(Debug, ClapArgs)]

@@ -26,6 +26,7 @@ pub mod spool;
 mod survivors;
 mod timer;
 mod token;
+pub mod trial;
 mod trust;
 mod wake;
 pub mod workspace;

@@ -46,11 +46,11 @@ pub use input::Input;
 pub use keeper::{KEEPER_ARG, run_keeper_if_asked};
 pub use platform::keeper_exe;
 #[cfg(not(target_os = "linux"))]
-pub use portable::sweep_survivors;
+pub use portable::{end_marked, sweep_survivors};
 pub use program::{ResolveError, resolve_program};
 pub use ralph_agents::Stream;
 pub use ralph_core::event::Exit;
 pub use supervisor::{Handle, Supervisor};
 #[cfg(target_os = "linux")]
-pub use survivors::sweep_survivors;
+pub use survivors::{end_marked, sweep_survivors};
 pub use types::{Finished, Spec, Stdin};

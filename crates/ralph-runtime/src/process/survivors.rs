@@ -154,6 +154,11 @@ fn kill_below(root: u32) -> u32 {
     count
 }
 
+/// Ends everything with this in its environment. Returns how many there were.
+pub fn end_marked(variable: &str) -> usize {
+    kill_marked(variable, Instant::now() + PATIENCE, &mut false) as usize
+}
+
 /// Everything with this in its environment: who lost its keeper belongs to nobody, and is known by nothing else.
 fn kill_marked(variable: &str, until: Instant, stay: &mut bool) -> u32 {
     let mut killed = HashSet::new();
