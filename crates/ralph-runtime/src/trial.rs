@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use ralph_core::event::{Containment, Exit};
+use ralph_core::event::{ContainedBy, Containment, Exit};
 use ralph_core::plan::Contain;
 
 use crate::process::confine::{Confine, Reach, landlock_version};
@@ -34,6 +34,13 @@ pub fn escape(contain: Contain) -> io::Result<Escape> {
     spec.env.push((name.into(), Some(value.into())));
     run(&supervisor, spec)?;
     Ok(Escape { containment, survivors: crate::process::end_marked(&mark) })
+}
+
+/// Whether a sandbox can be switched on here with nothing missing.
+pub fn can_confine() -> bool {
+    let contained = || Supervisor::new(keeper_exe()?, 0, Contain::Auto).containment();
+    landlock_version() >= crate::sandbox::LANDLOCK_NEEDED
+        && contained().is_ok_and(|found| found.by == ContainedBy::Namespace)
 }
 
 /// What a confined program could do that it must not, a sentence each; and the version of Landlock.

@@ -17,8 +17,8 @@ use ralph_store::{RunDir, short_folder};
 
 use crate::process::confine::{Confine, Reach, Usage, landlock_version};
 
-/// Where it is not known which version of Landlock knows signals, files cut short, and the like: those that the sandbox rests on.
-const LANDLOCK_NEEDED: u32 = 3;
+/// The versions of Landlock that know what the sandbox rests on: files that are cut short, signals, the network.
+pub(crate) const LANDLOCK_NEEDED: u32 = 3;
 const LANDLOCK_SIGNALS: u32 = 6;
 const LANDLOCK_NETWORK: u32 = 4;
 
