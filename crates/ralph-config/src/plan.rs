@@ -24,9 +24,7 @@ impl Loaded {
         let definition = &self.definition;
         let mut found = Vec::new();
         let at = |path: &str, message: String| self.settings.at(path, message);
-        let of_hats = definition.hats.0.iter().filter_map(|(_, hat)| hat.sandbox);
-        // Whoever of them has none after all is not told so when it starts.
-        let in_sandbox = is_root && of_hats.chain([definition.sandbox]).any(SandboxLevel::is_on);
+        let in_sandbox = is_root && any_sandbox(definition);
         let agent = self.agent.to_plan(in_sandbox);
         let agent = agent.map_err(|message| found.push(at(self.agent_path(), message))).ok();
         let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
@@ -81,12 +79,7 @@ impl Loaded {
             protect_policy: definition.protect_policy,
             proof_ignore: definition.proof_ignore.iter().map(|pattern| pattern.0.clone()).collect(),
             contain: definition.contain,
-            sandbox: SandboxPlan {
-                agent: definition.sandbox,
-                gates: definition.gates_sandbox,
-                fallback: definition.sandbox_fallback,
-                access: definition.sandbox_access.clone(),
-            },
+            sandbox: sandbox(definition),
             limits: definition.limits.clone(),
             stuck: definition.loop_detection.clone(),
             memory: memory::memory(definition, &self.task, &self.settings),
@@ -126,4 +119,19 @@ pub fn prices(definition: &Definition) -> Vec<Price> {
             output: one.output.0,
         })
         .collect()
+}
+
+/// Whether any agent of the run is confined. Whoever of them is not is not told of a sandbox when it starts.
+fn any_sandbox(definition: &Definition) -> bool {
+    let of_hats = definition.hats.0.iter().filter_map(|(_, hat)| hat.sandbox);
+    of_hats.chain([definition.sandbox]).any(SandboxLevel::is_on)
+}
+
+fn sandbox(definition: &Definition) -> SandboxPlan {
+    SandboxPlan {
+        agent: definition.sandbox,
+        gates: definition.gates_sandbox,
+        fallback: definition.sandbox_fallback,
+        access: definition.sandbox_access.clone(),
+    }
 }

@@ -156,9 +156,7 @@ impl Story {
             Event::WakeTriggered(woken) => {
                 vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
             }
-            Event::WaitSkipped {} => {
-                vec![paint.dim("going on")]
-            }
+            Event::WaitSkipped {} => vec![paint.dim("going on")],
             other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
         }
     }

@@ -38,7 +38,9 @@ pub fn init(args: InitArgs) -> Result<u8, CliError> {
         path.display()
     ))?;
     if ralph_runtime::trial::can_confine() {
-        crate::io::print("this machine can confine the agent: add `sandbox: workspace`, or run with `--sandbox workspace`")?;
+        crate::io::print(
+            "this machine can confine the agent: add `sandbox: workspace`, or run with `--sandbox workspace`",
+        )?;
     }
     Ok(0)
 }

@@ -60,24 +60,7 @@ impl Attempt {
         let mut spec = Spec { confine, ..Spec::new(program, &plan.workspace) };
         spec.args = agent.args.iter().map(OsString::from).collect();
         spec.kill_leftovers = plan.event_loop.kill_leftovers;
-        match &agent.prompt {
-            PromptVia::Stdin => spec.stdin = Stdin::File(prompt_path),
-            PromptVia::Dialogue => spec.stdin = Stdin::Pipe,
-            PromptVia::File { flag } => {
-                spec.args.extend(flag.iter().map(OsString::from));
-                spec.args.push(prompt_path.into_os_string());
-            }
-            PromptVia::Arg { flag } => {
-                if prompt.len() > MAX_ARGUMENT {
-                    return Err(NotPrepared::Other(format!(
-                        "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
-                        prompt.len()
-                    )));
-                }
-                spec.args.extend(flag.iter().map(OsString::from));
-                spec.args.push(OsString::from(&prompt));
-            }
-        }
+        give_prompt(&mut spec, agent, &prompt, prompt_path)?;
         spec.env = self.agents_environment(path, level);
         // What ralph itself told the agent of a sandbox holds only where there is one.
         let untrue = |key: &str| {
@@ -152,6 +135,29 @@ impl Attempt {
         all.extend(own.map(|(key, value)| (OsString::from(key), value)));
         all
     }
+}
+
+/// The way that this agent takes its prompt.
+fn give_prompt(spec: &mut Spec, agent: &AgentPlan, prompt: &str, path: PathBuf) -> Result<(), NotPrepared> {
+    match &agent.prompt {
+        PromptVia::Stdin => spec.stdin = Stdin::File(path),
+        PromptVia::Dialogue => spec.stdin = Stdin::Pipe,
+        PromptVia::File { flag } => {
+            spec.args.extend(flag.iter().map(OsString::from));
+            spec.args.push(path.into_os_string());
+        }
+        PromptVia::Arg { flag } => {
+            if prompt.len() > MAX_ARGUMENT {
+                return Err(NotPrepared::Other(format!(
+                    "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
+                    prompt.len()
+                )));
+            }
+            spec.args.extend(flag.iter().map(OsString::from));
+            spec.args.push(OsString::from(prompt));
+        }
+    }
+    Ok(())
 }
 
 pub(super) enum NotPrepared {
