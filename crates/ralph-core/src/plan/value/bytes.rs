@@ -18,7 +18,8 @@ leaf!(Bytes, u64, |it| it.0, |it| Self(*it));
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let unit = UNITS.iter().rev().find(|(_, shift)| self.0 >= 1 << shift && self.0 % (1 << shift) == 0);
+        let unit =
+            UNITS.iter().rev().find(|(_, shift)| self.0 >= 1 << shift && self.0.is_multiple_of(1 << shift));
         match unit {
             Some((unit, shift)) => to.collect_str(&format_args!("{}{unit}", self.0 >> shift)),
             None => to.serialize_u64(self.0),
