@@ -14,6 +14,7 @@ mod parsers;
 mod readers;
 mod report;
 mod routing;
+mod sandbox;
 mod start;
 mod stuck;
 
@@ -39,6 +40,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "routing", run: routing::run },
     Benchmark { name: "parsers", run: parsers::run },
     Benchmark { name: "stuck", run: stuck::run },
+    Benchmark { name: "sandbox", run: sandbox::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";

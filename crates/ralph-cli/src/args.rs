@@ -96,6 +96,8 @@ pub enum Command {
     Check(CheckArgs),
     /// List the gates, run them now, or see which cheats they would let through
     Gates(GatesArgs),
+    /// Try what keeps agents together and confines them on this machine
+    Doctor(DoctorArgs),
     /// Draw hats and topics
     Graph(GraphArgs),
     /// Write a ralph.yml to start from
@@ -113,6 +115,9 @@ pub enum Command {
     #[command(name = "__doc", hide = true)]
     Doc { name: String },
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {}
 
 /// Where the work happens.
 #[derive(Debug, ClapArgs)]
@@ -198,6 +203,9 @@ pub struct RunArgs {
     /// Start from a definition that comes with ralph; TARGET lies over it. `ralph presets` lists them
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
+    /// What the agent may reach: off, workspace or strict
+    #[arg(long, value_name = "LEVEL")]
+    pub sandbox: Option<String>,
     /// Set any key of the definition by its path, such as event_loop.max_iterations=5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,

@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Text, Timeout};
-use ralph_core::plan::{Context, Core, EventLoop, Gate, Memory, Protect, ProtectPolicy, Stop, StuckPlan};
+use ralph_core::plan::{
+    Contain, Context, Core, EventLoop, Gate, Limits, Memory, Protect, ProtectPolicy, SandboxAccess,
+    SandboxFallback, SandboxLevel, Stop, StuckPlan,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +80,22 @@ pub struct Definition {
     pub protect_policy: ProtectPolicy,
     /// Files that may change while gates run, as patterns like those of a `.gitignore`: they are no part of the proof.
     pub proof_ignore: Vec<PathPattern>,
+    /// What keeps the processes of an agent, a gate or a command together, so that none outlives it. `auto`: a pid namespace where
+    /// one is to be had, else a keeper process alone. `namespace`: where there is none nothing is started. `keeper`: programs that
+    /// change their user, such as sudo, work.
+    pub contain: Contain,
+    /// What the agent may reach. `off`: what you may. `workspace`: write only to the workspace, to temporary folders of its own and
+    /// where the agent's program keeps its settings; read everything but secrets. `strict`: also read only the workspace, the
+    /// system and the toolchains, and no network.
+    pub sandbox: SandboxLevel,
+    /// The same for gates.
+    pub gates_sandbox: SandboxLevel,
+    /// What to do where a part of the sandbox or of `limits` cannot be had here. `refuse`: start nothing. `warn`: say so and go on.
+    pub sandbox_fallback: SandboxFallback,
+    /// What the sandbox hides, and what else it lets through.
+    pub sandbox_access: SandboxAccess,
+    /// What each agent and gate may use, with all of its processes.
+    pub limits: Limits,
     /// What counts as going in circles, and what to do about it.
     pub loop_detection: StuckPlan,
     /// What prompts tell of earlier iterations.
@@ -118,6 +137,12 @@ impl Default for Definition {
             protect: Protect::default(),
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
+            contain: Contain::default(),
+            sandbox: SandboxLevel::default(),
+            gates_sandbox: SandboxLevel::default(),
+            sandbox_fallback: SandboxFallback::default(),
+            sandbox_access: SandboxAccess::default(),
+            limits: Limits::default(),
             loop_detection: StuckPlan::default(),
             memory: Memory::default(),
             context: Context::default(),

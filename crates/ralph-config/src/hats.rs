@@ -184,6 +184,7 @@ impl HatsPlace<'_> {
             agent,
             iteration_timeout: hat.iteration_timeout.map(|time| time.0),
             gates: hat.gates.as_ref().map(|gates| gates.iter().map(|gate| gate.0.clone()).collect()),
+            sandbox: hat.sandbox,
             scratchpad: hat.scratchpad.as_ref().map(|path| PathBuf::from(&path.0)),
             ..HatPlan::new(id, patterns(&hat.triggers), patterns(&hat.publishes))
         })

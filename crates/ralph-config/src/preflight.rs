@@ -114,6 +114,7 @@ pub fn preflight(
         found.warnings.extend(plan.hats.iter().flat_map(|hats| hats::findings(&loaded.settings, hats)));
         found.warnings.extend(idle::findings(&loaded.settings, &plan.idle));
         found.notes.extend(limits::notes(plan));
+        found.notes.extend(programs::refuses_root(plan, machine));
         found.notes.extend(idle_args(&loaded));
         found.notes.extend(gates::note(&loaded.settings));
     }

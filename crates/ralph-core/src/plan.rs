@@ -2,11 +2,14 @@
 //! nothing else to know what it is.
 
 mod change;
+mod contain;
 mod event_loop;
 mod gate;
 mod idle;
+mod limits;
 mod memory;
 mod protect;
+mod sandbox;
 mod section;
 mod signals;
 mod stop;
@@ -20,15 +23,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use change::SettingsChange;
+pub use contain::Contain;
 pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
 pub use gate::{ACCEPTANCE_CHECK, GATE_TIMEOUT, Gate, GateWhen};
 pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
+pub use limits::{Limits, LimitsChange};
 
 use crate::hat::HatsPlan;
 use crate::time::millis;
 
 pub use memory::{Context, ContextChange, Core, CoreChange, Memory, MemoryChange};
 pub use protect::{Protect, ProtectLists, ProtectPolicy};
+pub use sandbox::{SandboxAccess, SandboxFallback, SandboxLevel, SandboxPlan};
 pub use signals::SignalPlan;
 pub use stop::{NoErrors, Stop, StopChange, TamperingPolicy};
 pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckChange, StuckPlan, Use};
@@ -89,6 +95,15 @@ pub struct Plan {
     /// Files that are no part of a proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proof_ignore: Vec<String>,
+    /// What keeps the processes of an agent together.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub contain: Contain,
+    /// What its programs may reach.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sandbox: SandboxPlan,
+    /// What its programs may use.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub limits: Limits,
     /// What counts as being stuck.
     #[serde(rename = "loop_detection")]
     pub stuck: StuckPlan,
@@ -137,6 +152,9 @@ impl Plan {
             protect: ProtectLists::default(),
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
+            contain: Contain::default(),
+            sandbox: SandboxPlan::default(),
+            limits: Limits::default(),
             stuck: StuckPlan::default(),
             memory: Memory::default(),
             context: Context::default(),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_core::event::{Event, GateFinished, LoopSuspected, Missing, ToolCalled};
+use ralph_core::event::{Containment, Event, GateFinished, LoopSuspected, Missing, ToolCalled};
 use ralph_core::guard::{GUARDS, GuardDef, Reading};
 use ralph_core::ids::IterationNumber;
 use ralph_core::observe::{Folder, HatSeen, Observation, PhaseSeen};
@@ -52,6 +52,7 @@ pub struct Fold {
     suspicions: Vec<LoopSuspected>,
     evidence: Evidence,
     stopped_at: Option<Timestamp>,
+    containment: Option<Containment>,
 }
 
 impl Fold {
@@ -78,7 +79,11 @@ impl Fold {
         self.apply_to_rows(record);
         self.hear(record);
         match &record.event {
-            Event::RunResumed(_) => self.stopped_at = None,
+            Event::RunStarted(started) => self.containment.clone_from(&started.containment),
+            Event::RunResumed(resumed) => {
+                self.stopped_at = None;
+                self.containment.clone_from(&resumed.containment);
+            }
             Event::RunStopped(_) => self.stopped_at = Some(record.at),
             Event::IterationFinished(_) => self.suspicions.clear(),
             Event::CompletionAccepted(claim) => self.judge(judged(claim.iteration, record.at, Vec::new())),
@@ -209,6 +214,7 @@ impl Fold {
             hats: run.hats().map(hat).collect(),
             gates: self.gates_now(plan),
             protected_changes: protected_changes(run),
+            containment: self.containment.clone(),
             tampering: tampering(run),
             stuck: self.stuck(run),
             idle: idle(run),

@@ -40,9 +40,9 @@ pub mod hat {
     pub use ralph_core::hat::{Edge, Graph, Kind, Node, Payload, Source, Topic};
 }
 
-/// What counts as being stuck, for one who tries other settings on a recorded run.
+/// Settings that are shown, and what counts as being stuck, for one who tries other settings on a recorded run.
 pub mod plan {
-    pub use ralph_core::plan::{StuckAction, StuckPlan, Use};
+    pub use ralph_core::plan::{SandboxLevel, StuckAction, StuckPlan, Use};
 }
 
 /// What agents say about themselves.

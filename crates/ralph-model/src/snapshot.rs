@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::event::{
-    DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, RunStopped,
+    Containment, DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, RunStopped,
 };
 use ralph_core::guard::Unit;
 use ralph_core::ids::{IterationNumber, RunId};
@@ -74,6 +74,9 @@ pub struct RunSnapshot {
     /// What the changes of the run did to its tests, as far as it looks like tampering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tampering: Vec<TamperingNow>,
+    /// What keeps the processes of the run together, and what they may reach, in its last session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Containment>,
     pub stuck: StuckNow,
     pub idle: IdleNow,
     /// The last claims of completion that were judged, oldest first.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use ralph_core::effect::Effect;
 use ralph_core::event::BinCleaned;
 use ralph_core::input::{Input, Report};
-use ralph_core::plan::Plan;
+use ralph_core::plan::{Plan, SandboxLevel};
 use ralph_core::record::Record;
 use ralph_evidence::Watch;
 use ralph_store::RunDir;
@@ -21,6 +21,7 @@ use crate::gate::Round;
 use crate::group::Group;
 use crate::lock;
 use crate::process::Supervisor;
+use crate::sandbox::Sandbox;
 use crate::timer::Timers;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection, Touched, keep_clean};
@@ -38,6 +39,7 @@ pub(crate) struct Executor {
 
 /// What a session has made ready for all attempts before the first one starts.
 pub(crate) struct Prepared {
+    pub(crate) sandbox: Sandbox,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) watch: Watch,
     pub(crate) dialogue: Option<MakeDialogue>,
@@ -52,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) run: RunDir,
     pub(crate) supervisor: Supervisor,
     pub(crate) lock: WorkspaceLock,
+    pub(crate) sandbox: Sandbox,
     pub(crate) inbox: Sender<Envelope>,
     /// The workspace after the last iteration: the next one's before.
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
@@ -89,8 +92,8 @@ impl Shared {
 
     /// Agents and commands find this very `ralph` first, wherever it was started from. Gates do without: nothing that an agent
     /// can write to may stand before their programs.
-    pub(crate) fn path_variable(&self) -> OsString {
-        let mut path = self.run.bin().into_os_string();
+    pub(crate) fn path_variable(&self, level: SandboxLevel) -> OsString {
+        let mut path = self.bin(level).into_os_string();
         if let Some(inherited) = std::env::var_os("PATH") {
             path.push(":");
             path.push(inherited);
@@ -98,16 +101,26 @@ impl Shared {
         path
     }
 
+    /// The folder that offers `ralph`. That of the run is out of reach for who is confined.
+    fn bin(&self, level: SandboxLevel) -> PathBuf {
+        if level.is_on() { self.run.room().join("bin") } else { self.run.bin() }
+    }
+
     /// What all of them find in their environment.
-    pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+    pub(crate) fn environment(
+        &self,
+        path: OsString,
+        level: SandboxLevel,
+    ) -> Vec<(OsString, Option<OsString>)> {
         let own: [(&str, OsString); 5] = [
             ("PATH", path),
             ("RALPH_RUN_ID", self.run.id.0.clone().into()),
             ("RALPH_INSIDE", inside(std::env::var_os("RALPH_INSIDE"), &self.run).into()),
             ("RALPH_WORKSPACE", self.plan.workspace.clone().into_os_string()),
-            ("RALPH_BIN", self.run.ralph().into_os_string()),
+            ("RALPH_BIN", self.bin(level).join("ralph").into_os_string()),
         ];
-        own.into_iter().map(|(key, value)| (OsString::from(key), Some(value))).collect()
+        let own = own.into_iter().map(|(key, value)| (OsString::from(key), Some(value)));
+        own.chain(self.sandbox.environment(level)).collect()
     }
 }
 
@@ -118,7 +131,7 @@ impl Executor {
         supervisor: Supervisor,
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
-        Prepared { tokens, watch, dialogue, pins, protection, baseline }: Prepared,
+        Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline }: Prepared,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
@@ -132,6 +145,7 @@ impl Executor {
             run,
             supervisor,
             lock,
+            sandbox,
             inbox,
             snapshot,
             seen,

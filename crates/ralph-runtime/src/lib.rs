@@ -17,19 +17,23 @@ pub mod journal;
 mod output_tail;
 mod platform;
 pub mod process;
+mod sandbox;
 pub mod scratch;
 pub mod session;
 mod signals;
 pub mod sketches;
 pub mod spool;
+mod survivors;
 mod timer;
 mod token;
+pub mod trial;
 mod trust;
 mod wake;
 pub mod workspace;
 
 pub use attempt::MakeDialogue;
 pub use attempt::prepare::task;
+pub use sandbox::Unenforceable;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -8,12 +8,12 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed, RunStarted,
-    RunStopped,
+    Containment, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed,
+    RunStarted, RunStopped,
 };
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::observe::{Folder, Observation};
-use ralph_core::plan::{Plan, SettingsChange, TamperingPolicy};
+use ralph_core::plan::{Contain, Plan, SettingsChange, TamperingPolicy};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
@@ -25,7 +25,9 @@ use crate::driver::{Driver, Envelope};
 use crate::executor::{Executor, Prepared};
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
+use crate::sandbox::{Sandbox, Unenforceable};
 use crate::sketches::Sketches;
+use crate::survivors::Survivors;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection};
 use crate::workspace::{LockError, WorkspaceLock};
@@ -43,6 +45,8 @@ pub enum SessionError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
     #[error("cannot set up the run: {0}")]
     Io(#[from] io::Error),
 }
@@ -67,6 +71,8 @@ pub struct Session {
     inbox: Sender<Envelope>,
     outbox: Receiver<Envelope>,
     dialogue: Option<MakeDialogue>,
+    /// The keepers of an earlier session, for whoever of them did not end with ralph.
+    survivors: Survivors,
     pub cut: Option<Cut>,
 }
 
@@ -80,6 +86,13 @@ impl Start {
         match self {
             Start::Old(engine, _) => Some(engine.observe()),
             Start::New(_) => None,
+        }
+    }
+
+    /// Nothing has happened: of a run that never began nothing is left.
+    fn forget(&self, run: &RunDir) {
+        if matches!(self, Start::New(_)) {
+            let _ = std::fs::remove_dir_all(&run.path);
         }
     }
 
@@ -102,6 +115,7 @@ impl Session {
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
         let lock = lock_workspace(store, &plan.workspace)?;
+        let survivors = Survivors::in_workspace(store, &plan.workspace);
         let run = store.create_run(clock::now())?;
         let storage = FileStorage::create(&run.path)?;
         let journal = Journal::new(Box::new(storage), Position::default());
@@ -114,6 +128,7 @@ impl Session {
             inbox,
             outbox,
             dialogue: None,
+            survivors,
             cut: None,
         })
     }
@@ -126,8 +141,10 @@ impl Session {
         let lock = lock_workspace(store, &workspace)?;
         let (mut folder, mut watch) = (Folder::default(), None::<Watch>);
         let mut sketches = Sketches::of(&run.path);
+        let mut survivors = Survivors::of(&run);
         let (journal, cut) = journal::open(&run.path, &mut |record| {
             folder.push(record);
+            survivors.apply(&record.event);
             match (&mut watch, &record.event) {
                 (None, Event::RunStarted(started)) => watch = Some(Watch::new(&started.plan.stuck)),
                 (Some(watch), event) => watch.replay(event, |exited| sketches.of_attempt(exited)),
@@ -146,6 +163,7 @@ impl Session {
             inbox,
             outbox,
             dialogue: None,
+            survivors,
             cut,
         })
     }
@@ -194,7 +212,7 @@ impl Session {
         change: SettingsChange,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, inbox, outbox, cut, dialogue } = self;
+        let Session { run, lock, journal, start, inbox, outbox, cut, dialogue, survivors } = self;
         if let Some(Cut { bytes }) = cut {
             let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
         }
@@ -202,16 +220,25 @@ impl Session {
         let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
         let tokens = Arc::new(Tokens::default());
         let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens));
-        let _server = Server::start(service)?;
-        let supervisor = Supervisor::new(process::keeper_exe()?, 1);
+        let mut server = Server::start(service)?;
+        let supervisor = supervisor(start.plan(), &inbox)?;
         supervisor.prewarm();
 
         let baseline = baseline(&start, &run)?;
         let (pins, protection) = trust(&start, &change, &run, &inbox)?;
+        survivors.sweep(&inbox)?;
+        let mut containment = supervisor.containment()?;
+        let sandbox = Sandbox::open(&changed_plan(&start, &change), &run, &mut containment);
+        let sandbox = sandbox.inspect_err(|_| start.forget(&run))?;
+        if containment.sandbox.is_some() {
+            sandbox.make_room()?;
+            server.open_for_agents()?;
+        }
+        let _room = Room(run.room());
         let now = clock::now();
-        let (engine, first, watch) = begin(&run, start, version, change, now);
+        let (engine, first, watch) = begin(&run, start, (version, containment), change, now);
         let plan = engine.observe().plan().clone();
-        let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline };
+        let prepared = Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline };
         let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
         match engine.observe().stopped().cloned() {
@@ -224,7 +251,7 @@ impl Session {
 fn begin(
     run: &RunDir,
     start: Start,
-    version: &str,
+    (version, containment): (&str, Containment),
     change: SettingsChange,
     now: Timestamp,
 ) -> (Engine, Step, Watch) {
@@ -232,7 +259,9 @@ fn begin(
     match start {
         Start::New(plan) => {
             let watch = Watch::new(&plan.stuck);
-            let started = RunStarted { run: run.id.clone(), format: FORMAT, version, pid, plan: *plan };
+            let containment = Some(containment);
+            let started =
+                RunStarted { run: run.id.clone(), format: FORMAT, version, pid, plan: *plan, containment };
             let (engine, step) = Engine::start(now, started);
             (engine, step, watch)
         }
@@ -240,7 +269,8 @@ fn begin(
             let Memory { watch, sketches } = *memory;
             // Where that fails a sketch may be read again, after the next resume, for an attempt that is not its own.
             let _ = sketches.drop_rest();
-            let resumed = RunResumed::new(version, pid, change);
+            let containment = Some(containment);
+            let resumed = RunResumed { containment, ..RunResumed::new(version, pid, change) };
             let command = Command::ResumeRun(Box::new(resumed));
             let step = engine.handle(now, Input::Command(command));
             (*engine, step, watch)
@@ -255,6 +285,30 @@ pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, 
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
         LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
     })
+}
+
+/// What the confined programs of the run had for themselves goes with the session.
+struct Room(PathBuf);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn changed_plan(start: &Start, change: &SettingsChange) -> Plan {
+    let mut plan = start.plan().clone();
+    change.apply(&mut plan);
+    plan
+}
+
+/// What starts everything that the run starts.
+fn supervisor(plan: &Plan, inbox: &Sender<Envelope>) -> io::Result<Supervisor> {
+    // What may be left behind cannot be in a namespace, which ends as a whole.
+    let contain = if plan.event_loop.kill_leftovers { plan.contain } else { Contain::Keeper };
+    let inbox = inbox.clone();
+    let tell = move |keeper| drop(inbox.send(Input::Report(Report::KeeperStarted(keeper)).into()));
+    Ok(Supervisor::new(process::keeper_exe()?, 1, contain).telling(tell))
 }
 
 /// The tests as they were when the run began.
@@ -273,8 +327,7 @@ fn trust(
     run: &RunDir,
     inbox: &Sender<Envelope>,
 ) -> Result<(Pins, Protection), SessionError> {
-    let mut plan = start.plan().clone();
-    change.apply(&mut plan);
+    let plan = changed_plan(start, change);
     let seen = start.observe();
     let known_programs = seen.map(Observation::pinned_programs).unwrap_or_default();
     let known_files = seen.map(Observation::protected_files).unwrap_or_default();

@@ -23,6 +23,9 @@ pub(crate) const INDEX: &str = "runs.index";
 /// A start takes milliseconds: a folder that has no record after this long will never have one.
 const ABANDONED_AGE: Duration = Duration::from_secs(60);
 
+/// A run that was cut off is looked for among so many.
+const RECENT: usize = 32;
+
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
@@ -165,6 +168,16 @@ impl Store {
         entries.filter_map(|entry| {
             Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() })
         })
+    }
+
+    /// The last run of a workspace, if it was cut off: its ralph died without a word. Only the newest runs are looked at: whoever
+    /// started something here since is the last one.
+    pub fn cut_off_run(&self, workspace: &Path) -> Option<RunDir> {
+        let mut runs: Vec<RunDir> = self.folders().collect();
+        runs.sort_unstable_by(|a, b| b.id.0.cmp(&a.id.0));
+        let last = runs.into_iter().take(RECENT).find(|run| run.has_begun() && run.is_of(workspace))?;
+        let is_cut_off = |summary: Summary| !summary.live && summary.stopped.is_none();
+        last.summary().is_some_and(is_cut_off).then_some(last)
     }
 
     /// The live run of a workspace.

@@ -43,8 +43,14 @@ impl World {
         fs::create_dir_all(&path).expect("a folder");
         let run = RunDir { id: RunId(id.to_owned()), path };
         let plan = Plan::new(name, workspace, Task::Text("x".to_owned()), AgentPlan::command("x"));
-        let started =
-            RunStarted { run: run.id.clone(), format: FORMAT, version: "0".to_owned(), pid: 1, plan };
+        let started = RunStarted {
+            run: run.id.clone(),
+            format: FORMAT,
+            version: "0".to_owned(),
+            pid: 1,
+            plan,
+            containment: None,
+        };
         let at = Timestamp::from_millis(i64::from(second) * 1000);
         let mut chain = Chain::default();
         let mut text =

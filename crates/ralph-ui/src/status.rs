@@ -32,6 +32,9 @@ pub fn render(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
     if let Some(now) = &run.activity {
         rows.push(("said", fit(&now.text, COLUMNS - LABEL)));
     }
+    let contained = run.containment.iter().flat_map(words::contain::lines);
+    let contained = contained.flat_map(|text| wrap(&text, COLUMNS - LABEL)).collect();
+    rows.extend(labelled("sandbox", contained));
     rows.extend(labelled("hats", wrap_list(&topics::hats(&run.hats), COLUMNS - LABEL)));
     if run.guidance_count > 0 {
         let messages = count(run.guidance_count, "message", "messages");

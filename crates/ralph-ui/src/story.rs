@@ -10,7 +10,7 @@ use crate::closing;
 use crate::format::{closeness, count, limit};
 use crate::live::NEAR;
 use crate::paint::{Paint, Tone};
-use crate::text::{COLUMNS, columns_of, fit, wrap_list};
+use crate::text::{COLUMNS, columns_of, fit, wrap, wrap_list};
 use crate::waits;
 use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
@@ -149,9 +149,10 @@ impl Story {
                 .into_iter()
                 .collect(),
             Event::GateFinished(gate) => vec![self.gate(gate, record)],
-            Event::FilesProtected(_) | Event::ProofNarrowed(_) | Event::BinCleaned(_) => {
-                words::trust::lines(&record.event, paint)
-            }
+            Event::FilesProtected(_)
+            | Event::ProofNarrowed(_)
+            | Event::BinCleaned(_)
+            | Event::SurvivorsSwept(_) => words::trust::lines(&record.event, paint),
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
                 vec![paint.dim(&words::stuck::suspicion(e))]
@@ -168,9 +169,7 @@ impl Story {
             Event::WakeTriggered(woken) => {
                 vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
             }
-            Event::WaitSkipped {} => {
-                vec![paint.dim("going on")]
-            }
+            Event::WaitSkipped {} => vec![paint.dim("going on")],
             other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
         }
     }
@@ -254,6 +253,10 @@ impl Story {
         if let Some(from) = settings_from(&run.definition) {
             lines.push(format!("  {} {}", self.label("config"), fit(&from, COLUMNS - 10)));
         }
+        let contained = run.containment.iter().flat_map(words::contain::lines);
+        let contained = contained.flat_map(|text| wrap(&text, COLUMNS - 10));
+        let labels = std::iter::once(self.label("sandbox")).chain(std::iter::repeat(self.label("")));
+        lines.extend(contained.zip(labels).map(|(text, label)| format!("  {label} {text}")));
         lines.extend(self.gates(run));
         let mut label = self.label("limits");
         for part in wrap_list(&limits(run), COLUMNS - 10) {

@@ -1,5 +1,6 @@
 //! Events in words. Everything that shows an event takes its words from here.
 
+pub(crate) mod contain;
 pub(crate) mod gates;
 pub(crate) mod stuck;
 pub(crate) mod trust;

@@ -22,6 +22,15 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "claude",
     file_names: &["claude"],
     summary: "Claude Code.",
+    folders: &[
+        "~/.claude/",
+        "~/.claude.json",
+        "~/.claude.json.lock",
+        "~/.config/claude/",
+        "~/.cache/claude/",
+        "~/.local/share/claude/",
+        "~/.local/state/claude/",
+    ],
     stream: StreamFacts {
         format: "claude-stream-json",
         end_event: true,

@@ -7,6 +7,7 @@ mod clean;
 mod control;
 mod demo;
 mod detect;
+mod doctor;
 mod emit;
 mod events;
 mod gates;
@@ -55,6 +56,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Detect(args) => detect::detect(args),
         Command::Check(args) => check::check(args),
         Command::Gates(args) => gates::gates(args),
+        Command::Doctor(args) => doctor::doctor(args),
         Command::Graph(args) => graph::graph(args),
         Command::Init(args) => presets::init(args),
         Command::Presets(args) => presets::presets(args),

@@ -19,6 +19,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
     sources.target = args.target;
     sources.sets = args.sets;
+    sources.sets.extend(args.sandbox.map(|level| format!("sandbox={level}")));
     sources.preset = args.preset;
     let rest = args.args.into_iter().map(Given::Positional);
     sources.given = Some(args.given.into_iter().chain(rest).collect());

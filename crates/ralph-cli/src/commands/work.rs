@@ -18,6 +18,7 @@ pub fn work(
     change: SettingsChange,
     args: &ScreenArgs,
 ) -> Result<RunStopped, CliError> {
+    ralph_runtime::process::become_reaper()?;
     if is_detached() {
         let mut detached = Detached::leave_terminal()?;
         let run = session.run_dir().id.clone();

@@ -24,6 +24,7 @@ mod pty;
 mod ralph_md;
 mod resume;
 mod run;
+mod sandbox;
 mod schema;
 mod show;
 mod signals;

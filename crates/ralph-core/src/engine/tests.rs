@@ -45,7 +45,8 @@ impl Run {
     fn new(plan: Plan) -> Run {
         let now = Timestamp::from_millis(1_768_730_400_000);
         let run = RunId("run".into());
-        let started = RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan };
+        let started =
+            RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan, containment: None };
         let (engine, step) = Engine::start(now, started);
         let mut run = Run { engine, now, journal: Vec::new(), last: Step::default() };
         run.record(step);

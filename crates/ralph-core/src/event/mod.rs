@@ -6,6 +6,7 @@
 mod agent;
 mod claim;
 mod command;
+mod contain;
 mod gate;
 mod iteration;
 mod reading;
@@ -20,6 +21,7 @@ mod wait;
 pub use agent::*;
 pub use claim::*;
 pub use command::*;
+pub use contain::*;
 pub use gate::*;
 pub use iteration::*;
 pub use run::*;

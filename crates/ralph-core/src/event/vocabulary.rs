@@ -151,6 +151,8 @@ vocabulary! {
     }
     reports {
         "command.finished" => CommandFinished(CommandFinished): attempt, buffered, line;
+        "keeper.started" => KeeperStarted(KeeperStarted): run, buffered, hidden;
+        "survivors.swept" => SurvivorsSwept(SurvivorsSwept): run, buffered, line;
         "agent.spawned" => AgentSpawned(AgentSpawned): attempt, buffered, hidden;
         "agent.text" => AgentText(AgentText): attempt, buffered, line;
         "tool.called" => ToolCalled(ToolCalled): attempt, buffered, hidden;

@@ -107,7 +107,10 @@ impl Sim {
             ..Plan::new("night", "/w", Task::Text("work".into()), AgentPlan::command("agent"))
         };
         let (run, version) = (RunId("night".into()), "0".to_owned());
-        let (engine, first) = Engine::start(start, RunStarted { run, format: FORMAT, version, pid: 1, plan });
+        let (engine, first) = Engine::start(
+            start,
+            RunStarted { run, format: FORMAT, version, pid: 1, plan, containment: None },
+        );
         let works: Vec<_> =
             works.iter().map(|work| (start.plus(time(&work.at)), time(&work.takes), None)).collect();
         let night = Night {

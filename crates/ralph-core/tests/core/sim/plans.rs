@@ -154,7 +154,14 @@ pub fn started(rng: &mut Rng) -> RunStarted {
         hats,
         ..Plan::new("sim", "/w", Task::Text("t".into()), first)
     };
-    RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan }
+    RunStarted {
+        run: RunId("run".into()),
+        format: FORMAT,
+        version: "0".into(),
+        pid: 1,
+        plan,
+        containment: None,
+    }
 }
 
 pub fn resumed(limits: EventLoop) -> RunResumed {

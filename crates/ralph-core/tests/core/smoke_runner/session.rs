@@ -73,7 +73,8 @@ impl Runner {
         let plan = plan(&header.plan)?;
         let now = Timestamp::from_millis(1_768_730_400_000);
         let run = RunId("run".into());
-        let started = RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan };
+        let started =
+            RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan, containment: None };
         let (engine, step) = Engine::start(now, started);
         let expected = header.decisions.clone().into();
         let (queue, records) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ralph_core::hat::{HatPlan, Instructions};
-use ralph_core::plan::{AgentPlan, Plan};
+use ralph_core::plan::{AgentPlan, Plan, SandboxLevel};
 use ralph_core::prompt::{Draft, HatDraft};
 
 use super::memory;
@@ -56,4 +56,9 @@ fn save_payloads(plan: &Plan, turn: &HatDraft) -> Vec<(u64, String)> {
 /// The agent of a hat, where it has its own.
 pub(crate) fn agent<'a>(plan: &'a Plan, draft: &Draft) -> Option<&'a AgentPlan> {
     plan.hats.as_deref()?.hat(&draft.hat.as_ref()?.hat)?.agent.as_ref()
+}
+
+/// The sandbox of a hat, where it has its own.
+pub(crate) fn sandbox(plan: &Plan, draft: &Draft) -> Option<SandboxLevel> {
+    plan.hats.as_deref()?.hat(&draft.hat.as_ref()?.hat)?.sandbox
 }

@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ralph_agents::Opening;
 use ralph_core::marker::Rules;
-use ralph_core::plan::{AgentPlan, PromptVia};
+use ralph_core::plan::{AgentPlan, PromptVia, SandboxLevel};
 use ralph_core::prompt;
 
 use self::task::TaskError;
@@ -33,7 +33,8 @@ impl Attempt {
         let Shared { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
         self.offer_ralph()?;
-        let path = self.shared.path_variable();
+        let level = self.shared.sandbox.of_agent(hat::sandbox(plan, &self.spawn.prompt));
+        let path = self.shared.path_variable(level);
         let begun = Instant::now();
         let task = task::text(self);
         let _ = self.before.set(begun.elapsed());
@@ -53,29 +54,20 @@ impl Attempt {
         let found = pinned.map_or_else(|| resolve_program(&agent.program, &plan.workspace, Some(&path)), Ok);
         let program =
             found.map_err(|error| NotPrepared::Missing(format!("cannot start the agent: {error}")))?;
-        let mut spec = Spec::new(program, &plan.workspace);
+        let sandbox = &self.shared.sandbox;
+        let given = [prompt_path.clone()];
+        let confine = sandbox.confine_agent(level, agent, &program, &given);
+        let mut spec = Spec { confine, ..Spec::new(program, &plan.workspace) };
         spec.args = agent.args.iter().map(OsString::from).collect();
         spec.kill_leftovers = plan.event_loop.kill_leftovers;
-        match &agent.prompt {
-            PromptVia::Stdin => spec.stdin = Stdin::File(prompt_path),
-            PromptVia::Dialogue => spec.stdin = Stdin::Pipe,
-            PromptVia::File { flag } => {
-                spec.args.extend(flag.iter().map(OsString::from));
-                spec.args.push(prompt_path.into_os_string());
-            }
-            PromptVia::Arg { flag } => {
-                if prompt.len() > MAX_ARGUMENT {
-                    return Err(NotPrepared::Other(format!(
-                        "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
-                        prompt.len()
-                    )));
-                }
-                spec.args.extend(flag.iter().map(OsString::from));
-                spec.args.push(OsString::from(&prompt));
-            }
-        }
-        spec.env = self.agents_environment(path);
-        spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
+        give_prompt(&mut spec, agent, &prompt, prompt_path)?;
+        spec.env = self.agents_environment(path, level);
+        // What ralph itself told the agent of a sandbox holds only where there is one.
+        let untrue = |key: &str| {
+            key == "IS_SANDBOX" && !level.is_on() && agent.bypass.iter().any(|told| told == "IS_SANDBOX=1")
+        };
+        let told = agent.env.iter().filter(|(key, _)| !untrue(key));
+        spec.env.extend(told.map(|(key, value)| (key.into(), Some(value.into()))));
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
             NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
@@ -126,19 +118,46 @@ impl Attempt {
         own.map(|(key, value)| (OsString::from(key), Some(value.to_string().into()))).to_vec()
     }
 
+    fn socket(&self, level: SandboxLevel) -> PathBuf {
+        if level.is_on() { self.shared.run.emit_socket() } else { self.shared.run.socket() }
+    }
+
     /// What only the agent finds there: its hat, and the way to publish.
-    fn agents_environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+    fn agents_environment(&self, path: OsString, level: SandboxLevel) -> Vec<(OsString, Option<OsString>)> {
         let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(turn.hat.as_str()));
         let own: [(&str, Option<OsString>); 3] = [
             ("RALPH_HAT", hat),
-            ("RALPH_SOCKET", Some(self.shared.run.socket().into_os_string())),
+            ("RALPH_SOCKET", Some(self.socket(level).into_os_string())),
             ("RALPH_TOKEN", self.token.get().map(OsString::from)),
         ];
-        let mut all = self.shared.environment(path);
+        let mut all = self.shared.environment(path, level);
         all.extend(self.environment());
         all.extend(own.map(|(key, value)| (OsString::from(key), value)));
         all
     }
+}
+
+/// The way that this agent takes its prompt.
+fn give_prompt(spec: &mut Spec, agent: &AgentPlan, prompt: &str, path: PathBuf) -> Result<(), NotPrepared> {
+    match &agent.prompt {
+        PromptVia::Stdin => spec.stdin = Stdin::File(path),
+        PromptVia::Dialogue => spec.stdin = Stdin::Pipe,
+        PromptVia::File { flag } => {
+            spec.args.extend(flag.iter().map(OsString::from));
+            spec.args.push(path.into_os_string());
+        }
+        PromptVia::Arg { flag } => {
+            if prompt.len() > MAX_ARGUMENT {
+                return Err(NotPrepared::Other(format!(
+                    "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
+                    prompt.len()
+                )));
+            }
+            spec.args.extend(flag.iter().map(OsString::from));
+            spec.args.push(OsString::from(prompt));
+        }
+    }
+    Ok(())
 }
 
 pub(super) enum NotPrepared {
