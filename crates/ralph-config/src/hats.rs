@@ -202,9 +202,9 @@ impl HatsPlace<'_> {
 fn text_of(task: &Task) -> Option<String> {
     let text = match task {
         Task::Text(_) => return None,
-        Task::File(path) => std::fs::read(path).ok()?,
+        Task::File(path) => super::reader::read_file(path).ok()?,
         Task::RalphMd(path) => {
-            ralph_core::ralph_md::body(&String::from_utf8_lossy(&std::fs::read(path).ok()?)).into()
+            ralph_core::ralph_md::body(&String::from_utf8_lossy(&super::reader::read_file(path).ok()?)).into()
         }
     };
     Some(String::from_utf8_lossy(&text).trim().to_owned())

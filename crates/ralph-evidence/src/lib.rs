@@ -8,6 +8,7 @@ pub mod check;
 mod circle;
 pub mod detector;
 pub mod gate_files;
+pub mod gitignore;
 mod rehearsal;
 pub mod tamper;
 mod watch;

@@ -2,7 +2,6 @@
 //! said which paths moved.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -15,6 +14,7 @@ use ralph_core::input::Report;
 use ralph_core::moved::MovedFile;
 use ralph_core::plan::Gate;
 use ralph_evidence::tamper::{Counted, fewer, tests_counted};
+use ralph_store::plain::{self, Links};
 
 use crate::executor::{Shared, report};
 use crate::group::Busy;
@@ -217,7 +217,7 @@ fn jobs(set: Option<u32>) -> usize {
 
 /// The end of a log, as text.
 fn read_end(path: &Path, most: u64) -> Option<String> {
-    let mut file = File::open(path).ok()?;
+    let mut file = plain::open(path, Links::Refuse).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most))).ok()?;
     let mut bytes = Vec::new();

@@ -43,6 +43,8 @@ pub enum SessionError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error("the run cannot be written down, so it is not started: {0}")]
+    NotWritable(serde_json::Error),
     #[error("cannot set up the run: {0}")]
     Io(#[from] io::Error),
 }
@@ -101,6 +103,8 @@ impl Session {
     /// Takes the workspace and makes a new run in it.
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
+        // A run that cannot be written down is none: it is refused before there is anything of it.
+        serde_json::to_writer(io::sink(), &plan).map_err(SessionError::NotWritable)?;
         let lock = lock_workspace(store, &plan.workspace)?;
         let run = store.create_run(clock::now())?;
         let storage = FileStorage::create(&run.path)?;
@@ -122,7 +126,10 @@ impl Session {
     pub fn open(store: &Store, run: RunDir) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
         let workspace = run.summary().map(|summary| summary.workspace);
-        let workspace = workspace.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
+        let workspace = workspace.ok_or_else(|| match run.trouble() {
+            Some(why) => OpenError::Unreadable { path: run.journal(), why },
+            None => OpenError::Empty { path: run.journal() },
+        })?;
         let lock = lock_workspace(store, &workspace)?;
         let (mut folder, mut watch) = (Folder::default(), None::<Watch>);
         let mut sketches = Sketches::of(&run.path);
@@ -251,7 +258,7 @@ fn begin(
 /// Takes the workspace, so that no run works in it meanwhile.
 pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, SessionError> {
     let holder = || store.live_run(workspace).map(|run| run.id.0);
-    WorkspaceLock::acquire(workspace, &holder).map_err(|error| match error {
+    WorkspaceLock::acquire(workspace, &store.locks_dir(), &holder).map_err(|error| match error {
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
         LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
     })

@@ -12,6 +12,7 @@ mod index;
 mod listings;
 mod mark;
 pub mod output;
+pub mod plain;
 mod read;
 mod records;
 mod run_dir;
@@ -19,6 +20,8 @@ mod seek;
 mod store;
 #[cfg(test)]
 mod tests;
+mod trash;
+mod trouble;
 
 pub use artefacts::{Artefacts, AttemptFiles, GateFiles};
 pub use client::{AskError, ask, ask_for_events, short_folder};

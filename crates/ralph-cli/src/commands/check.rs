@@ -23,7 +23,7 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
         eprintln!("{}\n", warnings.render(crate::io::color(std::io::stderr().is_terminal())));
     }
     match (args.json, args.show) {
-        (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
+        (true, _) => crate::io::print_json(&loaded.settings())?,
         (_, true) => crate::io::print(&table(&loaded))?,
         _ => crate::io::print(&verdict(&loaded, found))?,
     }

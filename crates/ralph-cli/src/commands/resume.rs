@@ -18,6 +18,7 @@ const MOST_RECORDS: u64 = 5000;
 
 pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     let (store, run) = pick(&args.pick)?;
+    super::control::refuse_inside(&run, "resume")?;
     if args.recover && !run.is_live() {
         let copy = journal::recover(&run.path).map_err(|error| CliError::Failed(error.to_string()))?;
         eprintln!("the journal as it was is kept in {}", copy.display());
@@ -44,9 +45,10 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     let fold = recalled(old, session.run_dir());
     let screen = screen::open(&args.screen, fold, &session)?;
     let stopped = session.work(crate::VERSION, change, &mut |record| screen.send(record));
-    screen.finish();
+    let shown = screen.finish();
     super::clean::keep_quota(&store);
-    Ok(stopped?.exit_code)
+    let stopped = stopped?;
+    shown.map(|()| stopped.exit_code)
 }
 
 /// The run as its screen has to know it: all of it counted, and the newest iterations row by row. What cannot be read is not

@@ -14,6 +14,7 @@ use ralph_ui::{
 
 use super::keys::Keys;
 use crate::args::ScreenArgs;
+use crate::error::CliError;
 use crate::io::style;
 
 /// A reader that does not read may keep ralph from ending for this long.
@@ -43,7 +44,8 @@ pub fn open(args: &ScreenArgs, fold: Fold, session: &Session) -> io::Result<RunS
     } else {
         Box::new(PlainScreen::new(out, options(args, fold, false)))
     };
-    Ok(RunScreen { thread: ScreenThread::start(screen, ralph_runtime::clock::now)?, keys })
+    let thread = ScreenThread::start(screen, ralph_runtime::clock::now)?;
+    Ok(RunScreen { thread, keys, is_json: args.json })
 }
 
 /// The screen of a run that is over.
@@ -58,6 +60,7 @@ pub fn replay(args: &ScreenArgs) -> Box<dyn Screen> {
 pub struct RunScreen {
     thread: ScreenThread,
     keys: Option<Keys>,
+    is_json: bool,
 }
 
 impl RunScreen {
@@ -74,8 +77,14 @@ impl RunScreen {
         }
     }
 
-    pub fn finish(self) {
+    /// An error where a program reads what is shown, and did not get all of it.
+    pub fn finish(self) -> Result<(), CliError> {
         drop(self.keys);
-        self.thread.finish_within(PATIENCE);
+        match self.thread.finish_within(PATIENCE) {
+            Err(why) if self.is_json => {
+                Err(CliError::Failed(format!("cannot write the events to standard output: {why}")))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -63,7 +63,7 @@ fn make_older(world: &World, by: Duration) {
         if let Event::DelayStarted(delay) = &mut record.event {
             delay.until = earlier(delay.until);
         }
-        record.encode(&mut written)
+        record.encode(&mut written).expect("a line")
     });
     let text: String = lines.collect();
     fs::write(world.journal(), text).expect("write");

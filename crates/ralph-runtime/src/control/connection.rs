@@ -11,7 +11,7 @@ use ralph_core::input::{Input, Report};
 use ralph_model::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right, SNAPSHOT_VERSION};
 use serde::Serialize;
 
-use super::{Service, subscriber};
+use super::{Service, peer, subscriber};
 use crate::driver::Envelope;
 use crate::token::Token;
 
@@ -24,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn serve(stream: &UnixStream, service: &Service) {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
+    let is_inside = peer::is_inside(stream);
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -35,7 +36,7 @@ pub(super) fn serve(stream: &UnixStream, service: &Service) {
             let _ = reply(stream, &Reply::error(Complaint::TooLarge, message));
             return;
         }
-        let answered = match admit(&line, service) {
+        let answered = match admit(&line, is_inside, service) {
             Ok((Request::Subscribe { from }, _)) => return subscriber::serve(stream, service, from),
             Ok((request, caller)) => {
                 // The end of the run waits for this: who asks for the end is told.
@@ -64,13 +65,15 @@ struct Caller {
 }
 
 /// A request that may be asked, and by whom it is.
-fn admit(line: &[u8], service: &Service) -> Result<(Request, Caller), Reply> {
+fn admit(line: &[u8], is_inside: bool, service: &Service) -> Result<(Request, Caller), Reply> {
     let asked: Asked = serde_json::from_slice(line).map_err(|error| {
         let message = format!("this ralph does not understand the request: {error}");
         Reply::error(Complaint::BadRequest, message)
     })?;
     let token = asked.token.as_deref().and_then(|secret| service.tokens.find(secret));
     let rights = match (&asked.token, &token) {
+        // Whatever became of its token.
+        (None, _) if is_inside => Right::INSIDE,
         (None, _) => Right::OWNER,
         (Some(_), Some(_)) => Right::ITERATION,
         (Some(_), None) => &[],

@@ -5,6 +5,7 @@
 //! nothing else.
 
 mod connection;
+mod peer;
 mod subscriber;
 mod watched;
 

@@ -7,6 +7,7 @@ mod lock;
 mod patterns;
 mod scan;
 mod tree;
+mod walk;
 
 pub(crate) use git_copy::copy_repository;
 pub use lock::{LockError, WorkspaceLock};

@@ -5,9 +5,7 @@ pub(crate) mod memory;
 pub mod task;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -15,6 +13,7 @@ use ralph_agents::Opening;
 use ralph_core::marker::Rules;
 use ralph_core::plan::{AgentPlan, PromptVia};
 use ralph_core::prompt;
+use ralph_store::plain;
 
 use self::task::TaskError;
 use super::Attempt;
@@ -149,8 +148,7 @@ pub(super) enum NotPrepared {
 }
 
 fn write_private(path: &Path, text: &str) -> Result<(), NotPrepared> {
-    let mut options = fs::OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
+    plain::create(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| NotPrepared::Other(format!("cannot store the prompt {}: {error}", path.display())))
 }

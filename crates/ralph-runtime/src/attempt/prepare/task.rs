@@ -1,7 +1,6 @@
 //! The text of the task as it is now: read again before every iteration, with the output of its commands in it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -10,6 +9,7 @@ use ralph_core::event::CommandFinished;
 use ralph_core::input::Report;
 use ralph_core::plan::{CommandPlan, Plan, Task};
 use ralph_core::ralph_md::{self, CREDIT, Values};
+use ralph_store::plain::{self, Links};
 
 use crate::attempt::Attempt;
 use crate::both_ends::BothEnds;
@@ -61,7 +61,7 @@ pub fn read(task: &Task) -> Result<String, String> {
         Task::Text(text) => return Ok(text.clone()),
         Task::File(path) | Task::RalphMd(path) => path,
     };
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = plain::read(path, Links::Follow, plain::TEXT).map_err(|error| {
         let why = match error.kind() {
             ErrorKind::NotFound => "it is gone".to_owned(),
             _ => error.to_string(),
