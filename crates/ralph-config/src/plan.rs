@@ -82,6 +82,8 @@ impl Loaded {
             specs_dir: definition.core.specs_dir.as_ref().map(|text| PathBuf::from(&text.0)),
             once: !definition.enabled,
             log_dir,
+            redact: definition.redact.clone(),
+            redact_env: definition.redact_env.iter().map(|name| name.0.clone()).collect(),
             hats,
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })

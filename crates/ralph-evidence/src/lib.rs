@@ -9,6 +9,7 @@ mod circle;
 pub mod detector;
 pub mod gate_files;
 pub mod gitignore;
+pub mod redact;
 mod rehearsal;
 pub mod tamper;
 mod watch;

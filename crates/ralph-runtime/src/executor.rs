@@ -21,6 +21,7 @@ use crate::gate::Round;
 use crate::group::Group;
 use crate::lock;
 use crate::process::Supervisor;
+use crate::secrets::Secrets;
 use crate::timer::Timers;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection, Touched, keep_clean};
@@ -44,6 +45,7 @@ pub(crate) struct Prepared {
     pub(crate) pins: Pins,
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 /// What every attempt needs.
@@ -65,6 +67,7 @@ pub(crate) struct Shared {
     pub(crate) pins: Pins,
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
+    pub(crate) secrets: Arc<Secrets>,
     /// Looks for circles.
     pub(crate) watch: Mutex<Watch>,
     /// Talks to every agent, instead of the dialogue that its format has.
@@ -118,7 +121,7 @@ impl Executor {
         supervisor: Supervisor,
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
-        Prepared { tokens, watch, dialogue, pins, protection, baseline }: Prepared,
+        Prepared { tokens, watch, dialogue, pins, protection, baseline, secrets }: Prepared,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
@@ -143,6 +146,7 @@ impl Executor {
             pins,
             protection,
             baseline,
+            secrets,
             watch,
             dialogue,
         };
@@ -153,7 +157,9 @@ impl Executor {
         match effect {
             Effect::StartTimer { timer, when } => self.timers.set(timer, when),
             Effect::KillAgent { grace } => self.attempt.end(grace),
-            Effect::SaveMemory(draft) => memory::save_at_the_end(&self.shared.plan, &draft),
+            Effect::SaveMemory(draft) => {
+                memory::save_at_the_end(&self.shared.plan, &draft, &self.shared.secrets.redactor());
+            }
             Effect::KillGates { grace } => self.shared.gates.end(grace),
             Effect::RunGates(work) => {
                 let round = Round::new(&self.shared, work);

@@ -22,6 +22,7 @@ use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::output_tail::OutputTail;
 use crate::process::{Exit, Finished};
+use crate::redacted::Redacted;
 use crate::scratch::{Scratch, ScratchError};
 use crate::spool::Spool;
 use crate::workspace::{Tree, path_number};
@@ -59,6 +60,11 @@ impl Drop for Round {
 impl Round {
     pub(crate) fn new(shared: &Arc<Shared>, work: RunGates) -> Self {
         let (shared, busy) = (Arc::clone(shared), Some(shared.gates.begin()));
+        // The engine knows a gate as it is recorded, which is without secrets.
+        let own =
+            |gate: &Gate| shared.plan.gates.iter().find(|own| own.name == gate.name).unwrap_or(gate).clone();
+        let gates = work.gates.iter().map(own).collect();
+        let work = RunGates { gates, ..work };
         // Nothing was seen until the end: a round that is lost on its way proves nothing.
         let unseen = Some("the gates did not come to their end".to_owned());
         let (moved, left_out) = (Vec::new(), Vec::new());
@@ -195,12 +201,14 @@ impl Round {
         }
         let cwd = copy.as_ref().map_or(plan.workspace.as_path(), Scratch::tree);
         let job = Job { words: &gate.run, cwd, env, timeout: gate.timeout };
-        let ended = job.run(&ground, gates, move |_, bytes| {
+        let mut clean = Redacted::of(&self.shared.secrets);
+        let ended = job.run(&ground, gates, move |stream, bytes| {
+            let bytes = clean.push(stream, bytes);
             let (spool, end) = &mut *lock(&sink);
             if let Some(spool) = spool {
-                spool.write(bytes);
+                spool.write(&bytes);
             }
-            end.push(bytes);
+            end.push(&bytes);
         });
         let tail = lock(&heard).1.text();
         (ended, tail)

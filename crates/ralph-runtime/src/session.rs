@@ -25,6 +25,7 @@ use crate::driver::{Driver, Envelope};
 use crate::executor::{Executor, Prepared};
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
+use crate::secrets::Secrets;
 use crate::sketches::Sketches;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection};
@@ -66,6 +67,7 @@ pub struct Session {
     lock: WorkspaceLock,
     journal: Journal,
     start: Start,
+    secrets: Arc<Secrets>,
     inbox: Sender<Envelope>,
     outbox: Receiver<Envelope>,
     dialogue: Option<MakeDialogue>,
@@ -105,8 +107,10 @@ impl Session {
         signals::survive_file_limit()?;
         // A run that cannot be written down is none: it is refused before there is anything of it.
         serde_json::to_writer(io::sink(), &plan).map_err(SessionError::NotWritable)?;
+        let secrets = Arc::new(Secrets::of(&plan).map_err(|why| SessionError::Io(io::Error::other(why)))?);
         let lock = lock_workspace(store, &plan.workspace)?;
         let run = store.create_run(clock::now())?;
+        let plan = secrets.hide(&plan, &run.path)?;
         let storage = FileStorage::create(&run.path)?;
         let journal = Journal::new(Box::new(storage), Position::default());
         let (inbox, outbox) = mpsc::channel();
@@ -115,6 +119,7 @@ impl Session {
             lock,
             journal,
             start: Start::New(Box::new(plan)),
+            secrets,
             inbox,
             outbox,
             dialogue: None,
@@ -144,12 +149,15 @@ impl Session {
         let engine = folder.into_engine().ok_or_else(|| OpenError::Empty { path: run.journal() })?;
         let watch = watch.unwrap_or_else(|| Watch::new(&engine.observe().plan().stuck));
         let memory = Memory { watch, sketches };
+        let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
+        let secrets = Arc::new(Secrets::of(&plan).map_err(|why| SessionError::Io(io::Error::other(why)))?);
         let (inbox, outbox) = mpsc::channel();
         Ok(Self {
             run,
             lock,
             journal,
             start: Start::Old(Box::new(engine), Box::new(memory)),
+            secrets,
             inbox,
             outbox,
             dialogue: None,
@@ -188,7 +196,7 @@ impl Session {
         // A run that crashed was not at work until now: its clock stands where it was last seen.
         let run = engine.observe();
         let now = if run.stopped().is_some() { clock::now() } else { run.last_at() };
-        let step = engine.handle(now, Input::Command(command));
+        let step = engine.handle(now, self.secrets.cleaned(Input::Command(command)));
         let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();
         self.journal.append(&batch)?;
         Ok(step.events)
@@ -201,7 +209,7 @@ impl Session {
         change: SettingsChange,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, inbox, outbox, cut, dialogue } = self;
+        let Session { run, lock, journal, start, secrets, inbox, outbox, cut, dialogue } = self;
         if let Some(Cut { bytes }) = cut {
             let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
         }
@@ -217,10 +225,12 @@ impl Session {
         let (pins, protection) = trust(&start, &change, &run, &inbox)?;
         let now = clock::now();
         let (engine, first, watch) = begin(&run, start, version, change, now);
-        let plan = engine.observe().plan().clone();
-        let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline };
+        let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
+        let driver_secrets = Arc::clone(&secrets);
+        let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline, secrets };
         let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared)?;
-        let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
+        let engine = Driver { engine, journal, executor, inbox: outbox, secrets: driver_secrets, publish }
+            .run(now, first)?;
         match engine.observe().stopped().cloned() {
             Some(stopped) => Ok(stopped),
             None => Err(io::Error::other("the run ended without a reason").into()),

@@ -7,6 +7,7 @@ use ralph_core::ids::IterationNumber;
 use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::prompt::{self, Draft};
 use ralph_model::Fold;
+use ralph_runtime::secrets::Secrets;
 use ralph_runtime::session::Session;
 use ralph_runtime::task;
 use ralph_store::{Store, plain};
@@ -106,6 +107,8 @@ fn dry_run(plan: &Plan) -> Result<u8, CliError> {
     let plan_json = serde_json::to_string_pretty(plan)
         .map_err(|error| CliError::Failed(format!("the plan cannot be written down: {error}")))?;
     let prompt = prompt::render(plan, &draft, &task);
-    crate::io::print(&format!("The plan:\n\n{plan_json}\n\nThe first prompt:\n\n{prompt}"))?;
+    let text = format!("The plan:\n\n{plan_json}\n\nThe first prompt:\n\n{prompt}");
+    let secrets = Secrets::of(plan).map_err(CliError::Usage)?;
+    crate::io::print(&secrets.redactor().text(&text))?;
     Ok(0)
 }

@@ -3,22 +3,30 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use ralph_core::ids::IterationNumber;
 use ralph_core::time::Timestamp;
+use ralph_evidence::redact::Redactor;
 use ralph_store::plain;
 
 use crate::spool::Spool;
 
 pub(crate) struct Log {
+    redactor: Arc<Redactor>,
     spool: Spool,
     /// The user's own copy, where one was asked for.
     copy: Option<File>,
 }
 
 impl Log {
-    pub(crate) fn new(spool: Spool, copy: Option<File>) -> Self {
-        Self { spool, copy }
+    pub(crate) fn new(spool: Spool, copy: Option<File>, redactor: Arc<Redactor>) -> Self {
+        Self { redactor, spool, copy }
+    }
+
+    /// What no secret may get past on its way to the log and to everybody else.
+    pub(super) fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor)
     }
 
     /// A log that cannot be written keeps no agent from working.

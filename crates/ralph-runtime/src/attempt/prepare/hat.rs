@@ -45,7 +45,8 @@ fn save_payloads(plan: &Plan, turn: &HatDraft) -> Vec<(u64, String)> {
     let mut saved = Vec::new();
     for message in turn.to_files() {
         let name = format!("event-{}", message.id);
-        if memory::save_file(plan, &name, &message.payload.to_bytes()).is_ok() {
+        let bytes = message.payload.to_bytes();
+        if memory::save_file(plan, &name, &bytes).is_ok() {
             saved.push((message.id, format!(".ralph/{name}")));
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ralph_core::plan::Plan;
 use ralph_core::prompt::{Draft, memory_files};
+use ralph_evidence::redact::Redactor;
 use ralph_store::plain;
 
 use super::task;
@@ -14,9 +15,9 @@ use super::task;
 const FOLDER: &str = ".ralph";
 
 /// Before an iteration. `task` is its text as it is now.
-pub(crate) fn save(plan: &Plan, draft: &Draft, task: &str) {
+pub(crate) fn save(plan: &Plan, draft: &Draft, task: &str, redactor: &Redactor) {
     for (name, text) in memory_files(plan, draft, task).into_iter().flatten() {
-        let _ = save_file(plan, &name, text.as_bytes());
+        let _ = save_file(plan, &name, &redactor.bytes(text.as_bytes()));
     }
 }
 
@@ -39,8 +40,8 @@ fn make(folder: &Path) -> io::Result<File> {
 }
 
 /// When the run has stopped: the same files, with how it ended.
-pub(crate) fn save_at_the_end(plan: &Plan, draft: &Draft) {
+pub(crate) fn save_at_the_end(plan: &Plan, draft: &Draft, redactor: &Redactor) {
     if plan.memory.enabled {
-        save(plan, draft, &task::read(&plan.task).unwrap_or_default());
+        save(plan, draft, &task::read(&plan.task).unwrap_or_default(), redactor);
     }
 }

@@ -1,5 +1,6 @@
 //! Before an agent starts: the text of its task, its hat, its memory, its prompt, and how its program is called.
 
+mod env;
 pub(crate) mod hat;
 pub(crate) mod memory;
 pub mod task;
@@ -41,12 +42,16 @@ impl Attempt {
             TaskError::Failed(message) => NotPrepared::Other(message),
         })?;
         let draft = hat::complete(plan, &self.spawn.prompt).map_err(NotPrepared::Other)?;
-        memory::save(plan, &draft, &task);
+        // Before anything of this attempt is written: what is found here is secret from now on.
+        let agent = self.agent();
+        let own_env = env::resolve(self, agent).map_err(NotPrepared::Other)?;
+        let redactor = self.shared.secrets.redactor();
+        memory::save(plan, &draft, &task, &redactor);
         let prompt = prompt::render(plan, &draft, &task);
+        let prompt = redactor.text(&prompt).into_owned();
         let prompt_path = run.prompt(iteration, attempt);
         write_private(&prompt_path, &prompt)?;
 
-        let agent = self.agent();
         let _ = self.token.set(self.shared.tokens.issue(iteration, attempt));
         let pinned = self.shared.pins.get(&agent.program).map(Path::to_owned);
         let found = pinned.map_or_else(|| resolve_program(&agent.program, &plan.workspace, Some(&path)), Ok);
@@ -74,7 +79,7 @@ impl Attempt {
             }
         }
         spec.env = self.agents_environment(path);
-        spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
+        spec.env.extend(own_env);
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
             NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
@@ -88,8 +93,8 @@ impl Attempt {
         let rules = Rules::new(&plan.signals(), &prompt);
         self.look_before();
         let of = AttemptKey { iteration, attempt };
-        let mut listener =
-            Listener::new(Log::new(spool, copy), of, &rules, agent, plan, self.shared.dialogue);
+        let log = Log::new(spool, copy, redactor);
+        let mut listener = Listener::new(log, of, &rules, agent, plan, self.shared.dialogue);
         if spec.stdin == Stdin::Pipe {
             listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
         }

@@ -17,6 +17,7 @@ use crate::executor::report;
 use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::process::{Exit, Stream};
+use crate::redacted::Redacted;
 
 /// What is recorded of a command's output.
 const TAIL_MAX: usize = 1000;
@@ -122,11 +123,13 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
     let shared = &attempt.shared;
     let kept: Arc<Mutex<(BothEnds, BothEnds)>> = Arc::default();
     let sink = Arc::clone(&kept);
+    let mut clean = Redacted::of(&shared.secrets);
     let env = attempt.environment();
     let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout: plan.timeout };
     let ended = job.run(&shared.ground(Finds::Ralph), &attempt.group, move |stream, bytes| {
         let (stdout, stderr) = &mut *lock(&sink);
-        if stream == Stream::Stdout { stdout.push(bytes) } else { stderr.push(bytes) }
+        let bytes = clean.push(stream, bytes);
+        if stream == Stream::Stdout { stdout.push(&bytes) } else { stderr.push(&bytes) }
     });
     let (finished, timed_out) = match ended {
         JobEnd::Ran { finished, timed_out } => (finished, timed_out),

@@ -1,8 +1,10 @@
 use super::*;
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
+
+use ignore::WalkBuilder;
 
 struct Place {
     dir: tempfile::TempDir,
