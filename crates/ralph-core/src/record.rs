@@ -5,8 +5,6 @@
 //! The checksum covers the line before it and is seeded with the previous record's, so a line that is changed, lost,
 //! moved or put in between breaks the chain. Without its `crc` a line is exactly what `--json` prints.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use crate::event::Event;
@@ -72,11 +70,9 @@ impl Record {
 
     /// The line as the journal stores it, with its newline.
     pub fn encode(&self, chain: &mut Chain) -> Result<String, serde_json::Error> {
-        let mut line = self.to_json()?;
-        line.pop();
-        *chain = chain.over(line.as_bytes());
-        let _ = writeln!(line, "{CRC_KEY}{:08x}\"}}", chain.0);
-        Ok(line)
+        let mut body = self.to_json()?;
+        body.pop();
+        Ok(chain.seal(&body))
     }
 
     /// Reads one line, without its newline. The chain moves on only if the line is sound.
@@ -99,6 +95,12 @@ impl Record {
 }
 
 impl Chain {
+    /// A line as the journal stores it: `body` is its object without the closing brace.
+    pub fn seal(&mut self, body: &str) -> String {
+        *self = self.over(body.as_bytes());
+        format!("{body}{CRC_KEY}{:08x}\"}}\n", self.0)
+    }
+
     fn over(self, body: &[u8]) -> Chain {
         let mut hasher = crc32fast::Hasher::new_with_initial(self.0);
         hasher.update(body);
@@ -211,9 +213,8 @@ mod tests {
 
     /// A line whose checksum is right, with this JSON in it.
     fn sealed(json: &str, chain: &mut Chain) -> Vec<u8> {
-        let body = json.strip_suffix('}').expect("an object");
-        *chain = chain.over(body.as_bytes());
-        format!("{body}{CRC_KEY}{:08x}\"}}", chain.0).into_bytes()
+        let line = chain.seal(json.strip_suffix('}').expect("an object"));
+        line.trim_end().as_bytes().to_vec()
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod check;
 mod circle;
 pub mod detector;
 pub mod gate_files;
+pub mod git_index;
 pub mod gitignore;
 pub mod redact;
 mod rehearsal;

@@ -28,6 +28,7 @@ mod timer;
 mod token;
 mod trust;
 mod wake;
+mod watchdog;
 pub mod workspace;
 
 pub use attempt::MakeDialogue;

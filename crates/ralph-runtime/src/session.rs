@@ -214,9 +214,14 @@ impl Session {
             let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
         }
         let sender = inbox.clone();
-        let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
+        // Dropped with the session: whoever expects its end looks at this.
+        let at_work = Arc::new(());
+        let _signals = signals::watch(Arc::downgrade(&at_work), move |command| {
+            drop(sender.send(Input::Command(command).into()))
+        })?;
         let tokens = Arc::new(Tokens::default());
-        let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens));
+        let at_work_weak = Arc::downgrade(&at_work);
+        let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens), at_work_weak);
         let _server = Server::start(service)?;
         let supervisor = Supervisor::new(process::keeper_exe()?, 1);
         supervisor.prewarm();
@@ -228,7 +233,7 @@ impl Session {
         let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
         let driver_secrets = Arc::clone(&secrets);
         let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline, secrets };
-        let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared)?;
+        let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared, Arc::downgrade(&at_work))?;
         let engine = Driver { engine, journal, executor, inbox: outbox, secrets: driver_secrets, publish }
             .run(now, first)?;
         match engine.observe().stopped().cloned() {

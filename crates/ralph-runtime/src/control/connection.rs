@@ -5,15 +5,16 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use ralph_core::event::{Event, TopicEmitted};
+use ralph_core::event::{Event, StopHow, TopicEmitted};
 use ralph_core::hat::Payload;
-use ralph_core::input::{Input, Report};
+use ralph_core::input::{Command, Input, Report};
 use ralph_model::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right, SNAPSHOT_VERSION};
 use serde::Serialize;
 
 use super::{Service, peer, subscriber};
 use crate::driver::Envelope;
 use crate::token::Token;
+use crate::watchdog;
 
 /// The longest payload, of characters that JSON writes with six bytes, and more than enough for everything around it.
 const MAX_REQUEST: usize = 16 << 20;
@@ -116,6 +117,11 @@ fn answer(request: Request, caller: &Caller, service: &Service) -> Reply {
 
 /// Gives an input to the driver and waits until what came of it is on disk.
 fn hand_over(input: Input, service: &Service) -> Reply {
+    if let Input::Command(Command::StopRun(stop)) = &input
+        && stop.how != StopHow::AfterIteration
+    {
+        watchdog::expect_end(&service.at_work, watchdog::PATIENCE, watchdog::give_up);
+    }
     let ended = || Reply::error(Complaint::Ended, "the run has just ended");
     let (reply, events) = mpsc::channel();
     if service.inbox.send(Envelope { input, reply: Some(reply) }).is_err() {

@@ -7,9 +7,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use ralph_evidence::git_index::{self, Index};
 use ralph_store::plain::{self, Links};
-
-use super::git_index;
 
 /// Symbolic references that point at each other.
 const MAX_HOPS: usize = 5;
@@ -90,7 +89,7 @@ impl Repository {
         let id_length = if self.uses_sha256() { 32 } else { 20 };
         let path = self.git_dir.join("index");
         let index = match plain::read(&path, Links::Follow, MAX_INDEX) {
-            Ok(bytes) => git_index::parse(&bytes, id_length)?,
+            Ok(bytes) => parsed(&path, &bytes, id_length)?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(at(&path, &error)),
         };
@@ -99,7 +98,7 @@ impl Repository {
             // The other half of a split index. What it has and this one took out is on disk or it is not.
             let path = self.git_dir.join(format!("sharedindex.{id}"));
             let shared = plain::read(&path, Links::Follow, MAX_INDEX).map_err(|error| at(&path, &error))?;
-            paths.extend(git_index::parse(&shared, id_length)?.paths);
+            paths.extend(parsed(&path, &shared, id_length)?.paths);
         }
         Ok(paths.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect())
     }
@@ -122,6 +121,11 @@ impl Repository {
             value.and_then(|value| value.strip_prefix('=')).is_some_and(|value| value.trim() == "sha256")
         })
     }
+}
+
+fn parsed(path: &Path, bytes: &[u8], id_length: usize) -> io::Result<Index> {
+    let damaged = || io::Error::new(ErrorKind::InvalidData, "the index of the git repository cannot be read");
+    git_index::parse(bytes, id_length).ok_or_else(|| at(path, &damaged()))
 }
 
 fn at(path: &Path, error: &io::Error) -> io::Error {

@@ -2,7 +2,6 @@
 
 mod git;
 mod git_copy;
-mod git_index;
 mod lock;
 mod patterns;
 mod scan;
