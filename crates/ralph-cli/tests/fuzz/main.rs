@@ -14,7 +14,7 @@ use mutate::Mutator;
 use targets::{TARGETS, Target};
 
 /// What `cargo test` tries of each target.
-const SHORT: u64 = 1_500;
+const SHORT: u64 = 4_000;
 /// No input that is this short takes this long, on any machine that is not busy with something else.
 const SLOW: Duration = Duration::from_secs(2);
 /// What the process may grow by, whatever it reads.

@@ -28,7 +28,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "records", corpus: || lines(files("crates/ralph-core/tests", ".jsonl")), run: records },
     Target { name: "definitions", corpus: definition_corpus, run: definitions },
-    Target { name: "ralph_md", corpus: || files("examples", ".md"), run: ralph_md },
+    Target { name: "ralph_md", corpus: ralph_md_corpus, run: ralph_md },
     Target { name: "streams", corpus: || files("crates/ralph-agents/transcripts", ".jsonl"), run: streams },
     Target { name: "requests", corpus: request_corpus, run: requests },
     Target { name: "emit", corpus: emit_corpus, run: emit },
@@ -79,6 +79,16 @@ fn loaded(name: &str, input: &[u8]) {
 
 fn definitions(input: &[u8]) {
     loaded("ralph.yml", input);
+}
+
+fn ralph_md_corpus() -> Vec<Vec<u8>> {
+    [
+        "---\nagent: claude\ncommands:\n  - {name: tests, run: cargo test}\nargs: [focus]\n---\n\n# Task\n{{ commands.tests }}\n",
+        "---\r\nagent: ./a.sh\r\n---\r\nDo {{ args.focus }} <!-- a note --> in {{ ralph.iteration }}.\r\n",
+        "No settings.\n<!--\nhidden {{ args.x }}\n-->\n```\n<!-- shown -->\n```\n{{{{ ralph.name }} }}\n",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into()
 }
 
 fn ralph_md(input: &[u8]) {

@@ -105,7 +105,7 @@ fn a_journal_that_cannot_be_read_is_called_what_it_is() {
     };
     let world = fresh();
     let text = read(&world.journal());
-    fs::write(world.journal(), text.replacen("\"seq\":1", "\"seq\":2", 1)).expect("write");
+    fs::write(world.journal(), text.replacen("{\"seq\":1", "x\"seq\":1", 1)).expect("write");
     assert!(said(&world).matches("its first record is damaged").count() >= 1, "{}", said(&world));
     let world = fresh();
     fs::remove_file(world.journal()).expect("removed");
@@ -217,7 +217,7 @@ fn keys_by_reference_reach_the_agent_and_nothing_else() {
     ralph.args(["run", "-n", "2", "-v"]).env("SOURCE_OF_A", "from-a-variable-577");
     let done = world.spawn(ralph).wait().expect(3);
     assert!(done.stdout.contains("[redacted] [redacted] [redacted] [redacted]"), "{}", done.stdout);
-    assert!(done.stdout.contains("72"), "the agent had them all: {}", done.stdout);
+    assert!(done.stdout.contains("71"), "the agent had them all: {}", done.stdout);
     for secret in ["from-a-file", "from-a-command-2", "from-a-variable"] {
         let found = holding(&world.state(), secret.as_bytes());
         assert!(found.is_empty(), "{secret}: {found:?}");
