@@ -6,7 +6,7 @@ use crate::{Result, repo};
 pub fn run(args: &[String]) -> Result<()> {
     let mut cargo = repo::cargo(&repo::root());
     cargo.args(["test", "--quiet", "--release", "--package", "ralph-cli", "--test", "fuzz", "--"]);
-    cargo.args(["--ignored", "--nocapture", "no_reader_breaks_in_a_long_run"]);
+    cargo.args(["--nocapture", "no_reader_breaks_in_a_long_run"]).env("RALPH_FUZZ", "1");
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let variable = match arg.as_str() {

@@ -21,7 +21,7 @@ use crate::group::Busy;
 use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::output_tail::OutputTail;
-use crate::process::{Exit, Finished};
+use crate::process::{Exit, Finished, Stream};
 use crate::redacted::Redacted;
 use crate::scratch::{Scratch, ScratchError};
 use crate::spool::Spool;
@@ -184,7 +184,8 @@ impl Round {
         let Shared { plan, run, gates, .. } = &*self.shared;
         let RunGates { iteration, round, .. } = self.work;
         let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
-        let heard = Arc::new(Mutex::new((spool, OutputTail::default())));
+        let clean = Redacted::of(&self.shared.secrets);
+        let heard = Arc::new(Mutex::new(Heard { spool, end: OutputTail::default(), clean }));
         let sink = Arc::clone(&heard);
         let mut env = vec![("RALPH_ITERATION".into(), Some(iteration.to_string().into()))];
         let copy = match gate.hidden.then(|| self.copy_for(gate)).transpose() {
@@ -201,17 +202,36 @@ impl Round {
         }
         let cwd = copy.as_ref().map_or(plan.workspace.as_path(), Scratch::tree);
         let job = Job { words: &gate.run, cwd, env, timeout: gate.timeout };
-        let mut clean = Redacted::of(&self.shared.secrets);
-        let ended = job.run(&ground, gates, move |stream, bytes| {
-            let bytes = clean.push(stream, bytes);
-            let (spool, end) = &mut *lock(&sink);
-            if let Some(spool) = spool {
-                spool.write(&bytes);
-            }
-            end.push(&bytes);
-        });
-        let tail = lock(&heard).1.text();
+        let ended = job.run(&ground, gates, move |stream, bytes| lock(&sink).take(stream, bytes));
+        let tail = lock(&heard).finish();
         (ended, tail)
+    }
+}
+
+/// What a gate prints, without secrets: to its log, and the end of it to be told.
+struct Heard {
+    spool: Option<Spool>,
+    end: OutputTail,
+    clean: Redacted,
+}
+
+impl Heard {
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let bytes = self.clean.push(stream, bytes);
+        if let Some(spool) = &mut self.spool {
+            spool.write(&bytes);
+        }
+        self.end.push(&bytes);
+    }
+
+    fn finish(&mut self) -> String {
+        for rest in self.clean.finish() {
+            if let Some(spool) = &mut self.spool {
+                spool.write(&rest);
+            }
+            self.end.push(&rest);
+        }
+        self.end.text()
     }
 }
 

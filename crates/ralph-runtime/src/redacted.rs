@@ -1,8 +1,4 @@
 //! The output of a command without its secrets: both of its streams.
-//!
-//! What may be the beginning of a secret is held back until more comes. A command has ended when nothing more comes, and what it left
-//! unfinished is then no secret; but who gets the output does not hear of the end, so the last few bytes of an output that ends in
-//! the middle of one are left out.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +18,13 @@ impl Redacted {
         Self { redactor: secrets.redactor(), streams: Default::default() }
     }
 
+    /// What may be the beginning of a secret is held back until more comes.
     pub(crate) fn push<'a>(&mut self, stream: Stream, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         self.streams[usize::from(stream == Stream::Stderr)].push(&self.redactor, bytes)
+    }
+
+    /// Nothing more comes: what was held back of standard output, and of standard error.
+    pub(crate) fn finish(&mut self) -> [Vec<u8>; 2] {
+        self.streams.each_mut().map(|stream| stream.finish(&self.redactor))
     }
 }

@@ -215,13 +215,13 @@ mod tests {
         let mut plan = Plan::new("x", "/w", Task::Text(String::new()), AgentPlan::command("a"));
         plan.redact_env = vec!["PLAIN".to_owned()];
         let vars =
-            [("API_KEY", "abcd-1234"), ("PLAIN", "xyzzy"), ("HOME", "/home/someone"), ("TOKEN", "none")];
+            [("API_KEY", "abcd-1234"), ("PLAIN", "xyzzy"), ("HOME", "/srv/someone"), ("TOKEN", "none")];
         let vars = vars.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
         let secrets = Secrets::among(&plan, vars).expect("rules");
-        let text = "abcd-1234 xyzzy /home/someone none";
-        assert_eq!(secrets.redactor().text(text), "[redacted] [redacted] /home/someone none");
-        secrets.learn("/home/someone");
-        assert_eq!(secrets.redactor().text("/home/someone"), "[redacted]");
+        let text = "abcd-1234 xyzzy /srv/someone none";
+        assert_eq!(secrets.redactor().text(text), "[redacted] [redacted] /srv/someone none");
+        secrets.learn("/srv/someone");
+        assert_eq!(secrets.redactor().text("/srv/someone"), "[redacted]");
     }
 
     #[test]

@@ -275,6 +275,7 @@ pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, 
     let holder = || store.live_run(workspace).map(|run| run.id.0);
     WorkspaceLock::acquire(workspace, &store.locks_dir(), &holder).map_err(|error| match error {
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
+        LockError::Own(error) => StoreError::Io { path: store.locks_dir(), error }.into(),
         LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
     })
 }

@@ -26,6 +26,8 @@ pub struct WorkspaceLock {
 #[derive(Debug)]
 pub enum LockError {
     Io(io::Error),
+    /// Of the file that stands for the workspace.
+    Own(io::Error),
     /// Held, by a run if one could be found.
     Held {
         by: Option<String>,
@@ -48,7 +50,7 @@ impl WorkspaceLock {
         holder: &dyn Fn() -> Option<String>,
     ) -> Result<Self, LockError> {
         let dir = File::open(workspace).map_err(LockError::Io)?;
-        let own = own_lock(&dir, locks).map_err(LockError::Io)?;
+        let own = own_lock(&dir, locks).map_err(LockError::Own)?;
         let deadline = Instant::now() + PATIENCE;
         let (mut alive, mut has_own) = (0, false);
         loop {

@@ -15,22 +15,17 @@ const fn noticed(name: &'static str, script: &'static str, says: &'static str) -
     Attack { name, script, says }
 }
 
+/// Which of them it was depends on when ralph looks: a file is removed before it is replaced.
+const NOTICED: &str = "while the run was at work";
+
 pub const ATTACKS: &[Attack] = &[
-    noticed(
-        "journal added to",
-        r#"echo '{"seq":99}' >> $RUN/journal.jsonl"#,
-        "was written to by somebody else",
-    ),
-    noticed("journal deleted", "rm $RUN/journal.jsonl", "was deleted"),
-    noticed("journal renamed", "mv $RUN/journal.jsonl $RUN/old", "was deleted"),
-    noticed("journal cut", ": > $RUN/journal.jsonl", "was cut"),
-    noticed(
-        "journal replaced",
-        "cp $RUN/journal.jsonl $RUN/new; mv $RUN/new $RUN/journal.jsonl",
-        "was replaced",
-    ),
-    noticed("journal a link", "mv $RUN/journal.jsonl $RUN/old; ln -s old $RUN/journal.jsonl", "was replaced"),
-    noticed("journal a pipe", "rm $RUN/journal.jsonl; mkfifo $RUN/journal.jsonl", "was replaced"),
+    noticed("journal added to", r#"echo '{"seq":99}' >> $RUN/journal.jsonl"#, NOTICED),
+    noticed("journal deleted", "rm $RUN/journal.jsonl", NOTICED),
+    noticed("journal renamed", "mv $RUN/journal.jsonl $RUN/old", NOTICED),
+    noticed("journal cut", ": > $RUN/journal.jsonl", NOTICED),
+    noticed("journal replaced", "cp $RUN/journal.jsonl $RUN/new; mv $RUN/new $RUN/journal.jsonl", NOTICED),
+    noticed("journal a link", "mv $RUN/journal.jsonl $RUN/old; ln -s old $RUN/journal.jsonl", NOTICED),
+    noticed("journal a pipe", "rm $RUN/journal.jsonl; mkfifo $RUN/journal.jsonl", NOTICED),
     attack("mark removed", "rm -f $RUN/journal.mark"),
     attack("mark a pipe", "rm -f $RUN/journal.mark; mkfifo $RUN/journal.mark"),
     attack("mark a link", "ln -sf $OUT/file $RUN/journal.mark"),

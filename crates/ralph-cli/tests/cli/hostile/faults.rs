@@ -207,10 +207,11 @@ fn clean_and_resume_never_leave_a_run_half_there() {
 fn keys_by_reference_reach_the_agent_and_nothing_else() {
     let world = World::new();
     fs::write(world.path("key"), "from-a-file-31415\n").expect("write");
+    fs::write(world.path("printed"), "from-a-command-2718\n").expect("write");
     world.write(
         "ralph.yml",
         "prompt: x\nagent:\n  command: sh a.sh\n  env:\n    A: {env: SOURCE_OF_A}\n    B: {file: ../key}\n    \
-         C: {command: echo from-a-command-2718}\n    D: plain-value-1618\n",
+         C: {command: cat ../printed}\n    D: plain-value-1618\n",
     );
     world.write("a.sh", "echo $A $B $C $D; printf '%s' \"$A$B$C$D\" | wc -c\n");
     let mut ralph = world.command(RALPH);

@@ -47,8 +47,7 @@ impl Attempt {
         let own_env = env::resolve(self, agent).map_err(NotPrepared::Other)?;
         let redactor = self.shared.secrets.redactor();
         memory::save(plan, &draft, &task, &redactor);
-        let prompt = prompt::render(plan, &draft, &task);
-        let prompt = redactor.text(&prompt).into_owned();
+        let prompt = redactor.text(&prompt::render(plan, &draft, &task)).into_owned();
         let prompt_path = run.prompt(iteration, attempt);
         write_private(&prompt_path, &prompt)?;
 

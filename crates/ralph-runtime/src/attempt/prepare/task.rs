@@ -121,13 +121,13 @@ fn run_commands(attempt: &Attempt) -> Result<Vec<String>, TaskError> {
 
 fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskError> {
     let shared = &attempt.shared;
-    let kept: Arc<Mutex<(BothEnds, BothEnds)>> = Arc::default();
+    let clean = Redacted::of(&shared.secrets);
+    let kept = Arc::new(Mutex::new((BothEnds::default(), BothEnds::default(), clean)));
     let sink = Arc::clone(&kept);
-    let mut clean = Redacted::of(&shared.secrets);
     let env = attempt.environment();
     let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout: plan.timeout };
     let ended = job.run(&shared.ground(Finds::Ralph), &attempt.group, move |stream, bytes| {
-        let (stdout, stderr) = &mut *lock(&sink);
+        let (stdout, stderr, clean) = &mut *lock(&sink);
         let bytes = clean.push(stream, bytes);
         if stream == Stream::Stdout { stdout.push(&bytes) } else { stderr.push(&bytes) }
     });
@@ -138,7 +138,13 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
             return Err(TaskError::Failed(format!("cannot run the command `{}`: {message}", plan.name)));
         }
     };
-    let (stdout, stderr) = std::mem::take(&mut *lock(&kept));
+    let (stdout, stderr) = {
+        let (stdout, stderr, clean) = &mut *lock(&kept);
+        let [rest, rest_of_errors] = clean.finish();
+        stdout.push(&rest);
+        stderr.push(&rest_of_errors);
+        (std::mem::take(stdout), std::mem::take(stderr))
+    };
     let text = stdout.text() + &stderr.text();
     let finished = CommandFinished {
         iteration: attempt.spawn.iteration,
