@@ -194,8 +194,8 @@ pub fn refuse_inside(run: &RunDir, what: &str) -> Result<(), CliError> {
 
 /// The same for what is asked of all runs of a store.
 pub fn refuse_inside_of_any(store: &Store, what: &str) -> Result<(), CliError> {
-    let runs = store.list().into_iter().filter(|found| found.live);
-    runs.map(|found| refuse_inside(&found.run, what)).collect()
+    let mut runs = store.list().into_iter().filter(|found| found.live);
+    runs.try_for_each(|found| refuse_inside(&found.run, what))
 }
 
 fn is_inside(run: &RunDir) -> bool {

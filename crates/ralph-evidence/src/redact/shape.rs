@@ -87,5 +87,5 @@ pub fn is_secret_value(value: &str) -> bool {
     let is_path = value.starts_with(['/', '~', '.']) && value.contains('/');
     let is_word = value.len() < 16 && value.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_reference = value.starts_with("http://") || value.starts_with("https://");
-    value.len() >= 8 && !is_path && !is_word && !(is_reference && !value.contains('@'))
+    value.len() >= 8 && !is_path && !is_word && (!is_reference || value.contains('@'))
 }

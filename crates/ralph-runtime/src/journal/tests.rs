@@ -159,7 +159,8 @@ fn a_damaged_journal_can_be_recovered_and_its_copy_is_kept() {
 
 #[test]
 fn a_journal_that_somebody_else_touches_is_noticed_at_the_next_record() {
-    let acts: [(&str, &dyn Fn(&Path)); 4] = [
+    type Act<'a> = (&'a str, &'a dyn Fn(&Path));
+    let acts: [Act; 4] = [
         ("was deleted", &|path| fs::remove_file(path).expect("removed")),
         ("was replaced", &|path| {
             fs::copy(path, path.with_extension("new")).expect("copied");
@@ -177,7 +178,7 @@ fn a_journal_that_somebody_else_touches_is_noticed_at_the_next_record() {
         let mut journal = Journal::new(Box::new(storage), Position::default());
         journal.append(&[(at(0), event(0))]).expect("append");
         act(&dir.path().join(JOURNAL));
-        let error = journal.append(&[(at(1), event(1))]).err().expect("noticed").to_string();
+        let error = journal.append(&[(at(1), event(1))]).expect_err("noticed").to_string();
         assert!(error.contains(word), "{word}: {error}");
     }
 }
