@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Text, Timeout};
+use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Regex, Text, Timeout};
 use ralph_core::plan::{
     Contain, Context, Core, EventLoop, Gate, Limits, Memory, Protect, ProtectPolicy, SandboxAccess,
     SandboxFallback, SandboxLevel, Stop, StuckPlan,
@@ -11,7 +11,7 @@ use ralph_core::plan::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent::{AgentDef, CliDef};
+use super::agent::{AgentDef, CliDef, EnvName};
 use super::commands::{CommandDef, Name};
 use super::hat_def::Hats;
 use super::idle::{Idle, OnState, WakeDef};
@@ -104,6 +104,11 @@ pub struct Definition {
     pub context: Context,
     /// What every prompt repeats.
     pub core: Core,
+    /// Patterns of what is secret on a line of output, beside what ralph finds by itself: variables that are called like keys,
+    /// tokens and passwords, `agent.env`, and the tokens of well-known services. It is replaced wherever ralph writes.
+    pub redact: Vec<Regex>,
+    /// Variables of ralph's environment whose values are secret, whatever they are called.
+    pub redact_env: Vec<EnvName>,
     /// Several roles on one task, which hand work to each other by publishing topics: a mapping from the name of each hat
     /// to what it hears and may publish.
     pub hats: Hats,
@@ -147,6 +152,8 @@ impl Default for Definition {
             memory: Memory::default(),
             context: Context::default(),
             core: Core::default(),
+            redact: Vec::new(),
+            redact_env: Vec::new(),
             hats: Hats::default(),
         }
     }

@@ -87,6 +87,8 @@ impl Loaded {
             core: memory::core(definition),
             once: !definition.enabled,
             log_dir,
+            redact: definition.redact.clone(),
+            redact_env: definition.redact_env.iter().map(|name| name.0.clone()).collect(),
             hats,
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })

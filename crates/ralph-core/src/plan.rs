@@ -3,6 +3,7 @@
 
 mod change;
 mod contain;
+mod env;
 mod event_loop;
 mod gate;
 mod idle;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use change::SettingsChange;
 pub use contain::Contain;
+pub use env::{EnvSource, EnvValue};
 pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
 pub use gate::{ACCEPTANCE_CHECK, GATE_TIMEOUT, Gate, GateWhen};
 pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
@@ -121,6 +123,12 @@ pub struct Plan {
     /// Also write what each iteration printed into this folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
+    /// What else is secret on a line of output, as patterns of the user's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<value::Regex>,
+    /// Variables of ralph's environment whose values are secret, whatever they are called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact_env: Vec<String>,
     /// The roles, where there is more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hats: Option<Box<HatsPlan>>,
@@ -161,6 +169,8 @@ impl Plan {
             core: Core::default(),
             once: false,
             log_dir: None,
+            redact: Vec::new(),
+            redact_env: Vec::new(),
             hats: None,
         }
     }
@@ -194,7 +204,7 @@ pub struct AgentPlan {
     pub args: Vec<String>,
     pub prompt: PromptVia,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, EnvValue>,
     /// The format of its output.
     #[serde(default = "plain_text")]
     pub output: String,

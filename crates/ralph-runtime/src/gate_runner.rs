@@ -71,7 +71,7 @@ impl GateRunner {
         let busy = group.begin();
         let interrupted: Arc<Mutex<Option<Interrupt>>> = Arc::default();
         let (told, noted) = (Arc::clone(&group), Arc::clone(&interrupted));
-        let signals = signals::watch(move |command| {
+        let signals = signals::watch(std::sync::Weak::new(), move |command| {
             let Command::StopRun(request) = command else { return };
             lock(&noted).get_or_insert(request.by);
             told.end(if request.how == StopHow::Kill { Duration::ZERO } else { GRACE });

@@ -17,8 +17,10 @@ pub mod journal;
 mod output_tail;
 mod platform;
 pub mod process;
+mod redacted;
 mod sandbox;
 pub mod scratch;
+pub mod secrets;
 pub mod session;
 mod signals;
 pub mod sketches;
@@ -29,6 +31,7 @@ mod token;
 pub mod trial;
 mod trust;
 mod wake;
+mod watchdog;
 pub mod workspace;
 
 pub use attempt::MakeDialogue;

@@ -26,6 +26,7 @@ use crate::executor::{Executor, Prepared};
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
 use crate::sandbox::{Sandbox, Unenforceable};
+use crate::secrets::Secrets;
 use crate::sketches::Sketches;
 use crate::survivors::Survivors;
 use crate::token::Tokens;
@@ -47,6 +48,8 @@ pub enum SessionError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
+    #[error("the run cannot be written down, so it is not started: {0}")]
+    NotWritable(serde_json::Error),
     #[error("cannot set up the run: {0}")]
     Io(#[from] io::Error),
 }
@@ -68,6 +71,7 @@ pub struct Session {
     lock: WorkspaceLock,
     journal: Journal,
     start: Start,
+    secrets: Arc<Secrets>,
     inbox: Sender<Envelope>,
     outbox: Receiver<Envelope>,
     dialogue: Option<MakeDialogue>,
@@ -114,9 +118,13 @@ impl Session {
     /// Takes the workspace and makes a new run in it.
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
+        // A run that cannot be written down is none: it is refused before there is anything of it.
+        serde_json::to_writer(io::sink(), &plan).map_err(SessionError::NotWritable)?;
+        let secrets = Arc::new(Secrets::of(&plan).map_err(|why| SessionError::Io(io::Error::other(why)))?);
         let lock = lock_workspace(store, &plan.workspace)?;
         let survivors = Survivors::in_workspace(store, &plan.workspace);
         let run = store.create_run(clock::now())?;
+        let plan = secrets.hide(&plan, &run.path)?;
         let storage = FileStorage::create(&run.path)?;
         let journal = Journal::new(Box::new(storage), Position::default());
         let (inbox, outbox) = mpsc::channel();
@@ -125,6 +133,7 @@ impl Session {
             lock,
             journal,
             start: Start::New(Box::new(plan)),
+            secrets,
             inbox,
             outbox,
             dialogue: None,
@@ -137,7 +146,10 @@ impl Session {
     pub fn open(store: &Store, run: RunDir) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
         let workspace = run.summary().map(|summary| summary.workspace);
-        let workspace = workspace.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
+        let workspace = workspace.ok_or_else(|| match run.trouble() {
+            Some(why) => OpenError::Unreadable { path: run.journal(), why },
+            None => OpenError::Empty { path: run.journal() },
+        })?;
         let lock = lock_workspace(store, &workspace)?;
         let (mut folder, mut watch) = (Folder::default(), None::<Watch>);
         let mut sketches = Sketches::of(&run.path);
@@ -154,12 +166,15 @@ impl Session {
         let engine = folder.into_engine().ok_or_else(|| OpenError::Empty { path: run.journal() })?;
         let watch = watch.unwrap_or_else(|| Watch::new(&engine.observe().plan().stuck));
         let memory = Memory { watch, sketches };
+        let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
+        let secrets = Arc::new(Secrets::of(&plan).map_err(|why| SessionError::Io(io::Error::other(why)))?);
         let (inbox, outbox) = mpsc::channel();
         Ok(Self {
             run,
             lock,
             journal,
             start: Start::Old(Box::new(engine), Box::new(memory)),
+            secrets,
             inbox,
             outbox,
             dialogue: None,
@@ -199,7 +214,7 @@ impl Session {
         // A run that crashed was not at work until now: its clock stands where it was last seen.
         let run = engine.observe();
         let now = if run.stopped().is_some() { clock::now() } else { run.last_at() };
-        let step = engine.handle(now, Input::Command(command));
+        let step = engine.handle(now, self.secrets.cleaned(Input::Command(command)));
         let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();
         self.journal.append(&batch)?;
         Ok(step.events)
@@ -212,14 +227,19 @@ impl Session {
         change: SettingsChange,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, inbox, outbox, cut, dialogue, survivors } = self;
+        let Session { run, lock, journal, start, secrets, inbox, outbox, cut, dialogue, survivors } = self;
         if let Some(Cut { bytes }) = cut {
             let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
         }
         let sender = inbox.clone();
-        let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
+        // Dropped with the session: whoever expects its end looks at this.
+        let at_work = Arc::new(());
+        let _signals = signals::watch(Arc::downgrade(&at_work), move |command| {
+            drop(sender.send(Input::Command(command).into()))
+        })?;
         let tokens = Arc::new(Tokens::default());
-        let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens));
+        let at_work_weak = Arc::downgrade(&at_work);
+        let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens), at_work_weak);
         let mut server = Server::start(service)?;
         let supervisor = supervisor(start.plan(), &inbox)?;
         supervisor.prewarm();
@@ -237,10 +257,12 @@ impl Session {
         let _room = Room(run.room());
         let now = clock::now();
         let (engine, first, watch) = begin(&run, start, (version, containment), change, now);
-        let plan = engine.observe().plan().clone();
-        let prepared = Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline };
-        let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared)?;
-        let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
+        let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
+        let driver_secrets = Arc::clone(&secrets);
+        let prepared = Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline, secrets };
+        let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared, Arc::downgrade(&at_work))?;
+        let engine = Driver { engine, journal, executor, inbox: outbox, secrets: driver_secrets, publish }
+            .run(now, first)?;
         match engine.observe().stopped().cloned() {
             Some(stopped) => Ok(stopped),
             None => Err(io::Error::other("the run ended without a reason").into()),
@@ -281,8 +303,9 @@ fn begin(
 /// Takes the workspace, so that no run works in it meanwhile.
 pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, SessionError> {
     let holder = || store.live_run(workspace).map(|run| run.id.0);
-    WorkspaceLock::acquire(workspace, &holder).map_err(|error| match error {
+    WorkspaceLock::acquire(workspace, &store.locks_dir(), &holder).map_err(|error| match error {
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
+        LockError::Own(error) => StoreError::Io { path: store.locks_dir(), error }.into(),
         LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
     })
 }

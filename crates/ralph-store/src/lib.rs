@@ -12,6 +12,7 @@ mod index;
 mod listings;
 mod mark;
 pub mod output;
+pub mod plain;
 mod read;
 mod records;
 mod run_dir;
@@ -20,6 +21,8 @@ mod store;
 mod subscription;
 #[cfg(test)]
 mod tests;
+mod trash;
+mod trouble;
 
 pub use artefacts::{Artefacts, AttemptFiles, GateFiles};
 pub use client::{AskError, ask, ask_for_events, short_folder};

@@ -1,6 +1,6 @@
 //! The folder of one run: the names of its files, and what both ends of its journal say.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::mark::JOURNAL;
+use crate::plain::{self, Links};
 use crate::read::{Line, Lines, last_lines};
 
 /// The folder of one run.
@@ -80,7 +81,7 @@ impl RunDir {
 
     /// Whether a process of ralph works on it now. Its lock on the journal dies with it.
     pub fn is_live(&self) -> bool {
-        let Ok(file) = File::open(self.journal()) else { return false };
+        let Ok(file) = plain::open(&self.journal(), Links::Refuse) else { return false };
         matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
     }
 

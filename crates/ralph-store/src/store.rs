@@ -15,6 +15,7 @@ use ralph_core::ids::RunId;
 use ralph_core::time::Timestamp;
 
 use crate::index::{Entry, Index, Stamp};
+use crate::plain;
 use crate::run_dir::{RunDir, Summary};
 
 /// Beside the runs. It can be removed at any time.
@@ -39,6 +40,8 @@ pub enum StoreError {
     Io { path: PathBuf, error: io::Error },
     #[error("there is no run here yet; `ralph list --all` shows those of other workspaces")]
     NoRuns,
+    #[error("there is no run here that can be read. Of these nobody can tell:\n{}", .0.join("\n"))]
+    Unreadable(Vec<String>),
     #[error("no run is called `{0}`; `ralph list --all` shows them all")]
     Unknown(String),
     #[error("`{name}` could be\n{}\ngive more of the id", candidates.join("\n"))]
@@ -63,6 +66,15 @@ impl Store {
         Ok(Self { root })
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the files are that stand for workspaces in use.
+    pub fn locks_dir(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
     /// Where copies of workspaces are made.
     pub fn scratch_dir(&self) -> PathBuf {
         self.root.join("scratch")
@@ -79,7 +91,7 @@ impl Store {
             let path = path.to_owned();
             move |error| StoreError::Io { path, error }
         };
-        DirBuilder::new().recursive(true).mode(0o700).create(&runs).map_err(io(&runs))?;
+        plain::make_folders(&runs).map_err(io(&runs))?;
         loop {
             let id = new_id(now, RandomState::new().hash_one(0));
             let path = runs.join(&id.0);
@@ -87,7 +99,7 @@ impl Store {
                 Ok(()) => {
                     for sub in ["prompts", "logs", "bin"] {
                         let sub = path.join(sub);
-                        DirBuilder::new().mode(0o700).create(&sub).map_err(io(&sub))?;
+                        plain::make_folder(&sub).map_err(io(&sub))?;
                     }
                     return Ok(RunDir { id, path });
                 }
@@ -163,7 +175,7 @@ impl Store {
         self.folders().filter(|run| !run.has_begun() && is_old(run) && !run.is_live()).collect()
     }
 
-    fn folders(&self) -> impl Iterator<Item = RunDir> {
+    pub(crate) fn folders(&self) -> impl Iterator<Item = RunDir> {
         let entries = fs::read_dir(self.runs_dir()).into_iter().flatten().flatten();
         entries.filter_map(|entry| {
             Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() })

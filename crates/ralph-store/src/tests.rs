@@ -53,8 +53,9 @@ impl World {
         };
         let at = Timestamp::from_millis(i64::from(second) * 1000);
         let mut chain = Chain::default();
-        let mut text =
-            Record { seq: Seq(1), at, event: Event::RunStarted(Box::new(started)) }.encode(&mut chain);
+        let mut text = Record { seq: Seq(1), at, event: Event::RunStarted(Box::new(started)) }
+            .encode(&mut chain)
+            .expect("a line");
         text.push_str(&stopped(2, second));
         fs::write(run.journal(), text).expect("write");
         settle(&run);
@@ -154,7 +155,7 @@ fn cut_off(world: &World, id: &str, workspace: &Path) -> RunDir {
     let mut put = |event: Event| {
         seq += 1;
         let at = Timestamp::from_millis(i64::from(seq) * 1000);
-        text.push_str(&Record { seq: Seq(u64::from(seq)), at, event }.encode(&mut chain));
+        text.push_str(&Record { seq: Seq(u64::from(seq)), at, event }.encode(&mut chain).expect("a line"));
     };
     for (number, outcome) in [(1, Some(Outcome::Ok)), (2, Some(Outcome::Failed)), (3, None)] {
         let iteration = IterationNumber(number);

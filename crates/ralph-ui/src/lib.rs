@@ -54,6 +54,11 @@ pub trait Screen: Send {
 
     /// No more records will come.
     fn finish(&mut self);
+
+    /// Why not everything could be shown, where somebody counts on it.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a person at the keyboard asks of a screen.

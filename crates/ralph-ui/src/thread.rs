@@ -28,7 +28,7 @@ enum Incoming {
 pub struct ScreenThread {
     records: Option<Sender<Incoming>>,
     queued: Arc<AtomicUsize>,
-    done: Receiver<()>,
+    done: Receiver<Option<String>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -43,9 +43,9 @@ impl ScreenThread {
         let queued = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&queued);
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
-            // Dropped at the end, also by a panic: that wakes whoever waits for it.
-            let _finished: Sender<()> = finished;
-            serve(screen, &incoming, &counter, &clock);
+            // Moved in here, so that a panic drops it: that wakes whoever waits for it.
+            let finished: Sender<Option<String>> = finished;
+            let _ = finished.send(serve(screen, &incoming, &counter, &clock));
         })?;
         Ok(ScreenThread { records: Some(records), queued, done, thread: Some(thread) })
     }
@@ -83,14 +83,17 @@ impl ScreenThread {
         }
     }
 
-    /// The same, but gives up on a reader that does not read. Tells whether everything was written.
-    pub fn finish_within(mut self, patience: Duration) -> bool {
+    /// The same, but gives up on a reader that does not read. An error says why not everything was written.
+    pub fn finish_within(mut self, patience: Duration) -> Result<(), String> {
         self.records = None;
-        if self.done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-            return false;
+        match self.done.recv_timeout(patience) {
+            Ok(Some(failure)) => Err(failure),
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => {
+                self.finish();
+                Ok(())
+            }
+            Err(RecvTimeoutError::Timeout) => Err("nobody reads what is written there".to_owned()),
         }
-        self.finish();
-        true
     }
 }
 
@@ -104,7 +107,7 @@ fn serve(
     incoming: &Receiver<Incoming>,
     queued: &AtomicUsize,
     clock: &dyn Fn() -> Timestamp,
-) {
+) -> Option<String> {
     let mut next_tick = Instant::now();
     loop {
         let record = if screen.moves() {
@@ -130,4 +133,5 @@ fn serve(
         }
     }
     screen.finish();
+    screen.failure()
 }

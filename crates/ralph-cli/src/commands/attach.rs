@@ -58,7 +58,7 @@ pub fn attach(args: AttachArgs) -> Result<u8, CliError> {
         screen.send(&record);
         Ok(())
     })?;
-    screen.finish();
+    screen.finish()?;
     ended(&run)
 }
 

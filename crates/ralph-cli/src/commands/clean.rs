@@ -26,6 +26,7 @@ struct Cleaned {
 
 pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     let store = Store::from_env()?;
+    super::control::refuse_inside_of_any(&store, "clean")?;
     let here = workspace(&args.at.workspace)?;
     let older_than = match (&args.older_than, args.keep) {
         (Some(text), _) => Some(
@@ -55,7 +56,7 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
         }
         let size = run.size();
         let failed = |error| CliError::Failed(format!("cannot remove {}: {error}", run.path.display()));
-        if args.dry_run || remove(&run).map_err(failed)? {
+        if args.dry_run || store.discard(&run).map_err(failed)? {
             freed += size;
             removed.push((run.id, summary.workspace));
         }
@@ -82,8 +83,9 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
 
 /// They hold nothing, so nobody is asked and one that stays does no harm.
 fn remove_abandoned(store: &Store) {
+    store.empty_trash();
     for run in store.abandoned() {
-        let _ = std::fs::remove_dir_all(&run.path);
+        let _ = store.discard(&run);
     }
 }
 
@@ -91,14 +93,6 @@ fn remove_abandoned(store: &Store) {
 fn finished(store: &Store) -> Vec<(RunDir, Summary)> {
     let runs = store.list().into_iter().filter(|found| !found.live);
     runs.filter_map(|found| Some((found.run, found.summary?))).collect()
-}
-
-/// Removes a run, unless somebody resumed it since it was looked at.
-fn remove(run: &RunDir) -> std::io::Result<bool> {
-    match run.is_live() {
-        true => Ok(false),
-        false => std::fs::remove_dir_all(&run.path).map(|()| true),
-    }
 }
 
 /// Removes what is left of runs that never began, and the stopped runs that worked the longest ago until all of them fit.
@@ -117,7 +111,7 @@ pub fn keep_quota(store: &Store) {
         let is_last = seen.insert(summary.workspace);
         if used > quota && !is_last && summary.stopped.is_some() {
             // Room is only wanted, not needed: a run that cannot be removed stays.
-            let _ = remove(&run);
+            let _ = store.discard(&run);
         }
     }
 }

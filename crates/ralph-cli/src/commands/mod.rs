@@ -84,9 +84,21 @@ fn workspace(dir: &Path) -> Result<PathBuf, CliError> {
     let path = dir
         .canonicalize()
         .map_err(|error| CliError::Usage(format!("cannot open the workspace {}: {error}", dir.display())))?;
-    match path.is_dir() {
-        true => Ok(path),
-        false => Err(CliError::Usage(format!("the workspace {} is not a folder", dir.display()))),
+    if !path.is_dir() {
+        return Err(CliError::Usage(format!("the workspace {} is not a folder", dir.display())));
+    }
+    writable_name("workspace", &path)?;
+    Ok(path)
+}
+
+/// Records and what programs read are JSON, which is UTF-8.
+pub fn writable_name(what: &str, path: &Path) -> Result<(), CliError> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(CliError::Usage(format!(
+            "the name of the {what} {path:?} is not UTF-8, so a run in it could not be written down\n\
+             rename it, or mount it under another name: a link is not enough"
+        ))),
     }
 }
 

@@ -21,6 +21,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         return background::start(args.screen.json);
     }
     let (store, run) = pick(&args.pick)?;
+    super::control::refuse_inside(&run, "resume")?;
     if args.recover && !run.is_live() {
         let copy = journal::recover(&run.path).map_err(|error| CliError::Failed(error.to_string()))?;
         eprintln!("the journal as it was is kept in {}", copy.display());

@@ -1,14 +1,16 @@
 //! `ralph run`
 
+use std::io::Read;
 use std::path::PathBuf;
 
 use ralph_core::ids::IterationNumber;
 use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::prompt::{self, Draft};
 use ralph_model::Fold;
+use ralph_runtime::secrets::Secrets;
 use ralph_runtime::session::Session;
 use ralph_runtime::task;
-use ralph_store::Store;
+use ralph_store::{Store, plain};
 
 use super::{background, machine, work, workspace};
 use crate::args::{RunArgs, ScreenArgs};
@@ -25,9 +27,10 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     sources.given = Some(args.given.into_iter().chain(rest).collect());
     sources.options = args.options;
     sources.env = Env::from_process();
+    let (prompt, prompt_file) = prompt_of(args.prompt, args.prompt_file)?;
     sources.flags = Flags {
-        prompt: args.prompt,
-        prompt_file: args.prompt_file,
+        prompt,
+        prompt_file,
         agent: args.agent,
         max_iterations: args.limits.max_iterations,
         max_runtime: args.limits.max_runtime,
@@ -51,6 +54,7 @@ pub fn start(
     dry: bool,
 ) -> Result<u8, CliError> {
     let log_dir = log_dir.map(std::path::absolute).transpose()?;
+    log_dir.iter().try_for_each(|dir| super::writable_name("log folder", dir))?;
     let Ready { plan, warnings, notes, .. } = machine::preflight(sources, log_dir)?;
     notes.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     // What `ralph check` explains is only counted here.
@@ -69,6 +73,31 @@ pub fn start(
     Ok(stopped?.exit_code)
 }
 
+/// A prompt that comes through a pipe, as with `-f <(command)`, is read here and now: later there is nothing to read.
+fn prompt_of(
+    text: Option<String>,
+    file: Option<String>,
+) -> Result<(Option<String>, Option<String>), CliError> {
+    let Some(name) = file.as_ref().filter(|name| is_pipe(name)) else { return Ok((text, file)) };
+    let mut prompt = String::new();
+    let read = std::fs::File::open(name)
+        .and_then(|pipe| pipe.take(plain::TEXT + 1).read_to_string(&mut prompt))
+        .map_err(|error| CliError::Usage(format!("cannot read the prompt from {name}: {error}")))?;
+    if u64::try_from(read).is_ok_and(|read| read > plain::TEXT) {
+        return Err(CliError::Usage(format!(
+            "the prompt from {name} is larger than {} MiB",
+            plain::TEXT >> 20
+        )));
+    }
+    Ok((Some(prompt), None))
+}
+
+/// One end of a pipe that whoever started ralph holds the other end of. Any other pipe may have nobody at its other end.
+fn is_pipe(name: &str) -> bool {
+    let is_ours = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"].iter().any(|start| name.starts_with(start));
+    is_ours && std::fs::metadata(name).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+}
+
 fn dry_run(plan: &Plan) -> Result<u8, CliError> {
     let task = task::read(&plan.task).map_err(CliError::Failed)?;
     // Nothing is started: what the commands would print is named, not shown.
@@ -76,8 +105,11 @@ fn dry_run(plan: &Plan) -> Result<u8, CliError> {
         plan.commands.iter().map(|one| format!("[output of `{}`]", one.name)).collect();
     let task = task::complete(plan, 1, &task, &outputs);
     let draft = Draft { iteration: Some(IterationNumber(1)), ..Draft::default() };
-    let plan_json = serde_json::to_string_pretty(plan).unwrap_or_default();
+    let plan_json = serde_json::to_string_pretty(plan)
+        .map_err(|error| CliError::Failed(format!("the plan cannot be written down: {error}")))?;
     let prompt = prompt::render(plan, &draft, &task);
-    crate::io::print(&format!("The plan:\n\n{plan_json}\n\nThe first prompt:\n\n{prompt}"))?;
+    let text = format!("The plan:\n\n{plan_json}\n\nThe first prompt:\n\n{prompt}");
+    let secrets = Secrets::of(plan).map_err(CliError::Usage)?;
+    crate::io::print(&secrets.redactor().text(&text))?;
     Ok(0)
 }

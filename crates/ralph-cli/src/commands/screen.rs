@@ -14,6 +14,7 @@ use ralph_ui::{
 
 use super::keyboard::{self, Desk, Keyboard, Reach};
 use crate::args::ScreenArgs;
+use crate::error::CliError;
 use crate::io::style;
 
 /// A reader that does not read may keep ralph from ending for this long.
@@ -65,7 +66,7 @@ pub fn open(args: &ScreenArgs, fold: Fold, person: Person) -> io::Result<RunScre
         let reach = Reach { ask: person.ask, screen: Box::new(thread.orders()), leave: person.leave };
         Keyboard::start(desk, reach)
     });
-    Ok(RunScreen { keyboard: keyboard.transpose()?, thread })
+    Ok(RunScreen { keyboard: keyboard.transpose()?, thread, is_json: args.json })
 }
 
 /// The screen of a run that is over.
@@ -81,6 +82,7 @@ pub struct RunScreen {
     // Dropped first: the thread of the screen ends only when the keyboard has.
     keyboard: Option<Keyboard>,
     thread: ScreenThread,
+    is_json: bool,
 }
 
 impl RunScreen {
@@ -105,11 +107,17 @@ impl RunScreen {
     pub fn drop_quietly(self) {
         drop(self.keyboard);
         self.thread.orders()(Order::Leave);
-        self.thread.finish_within(PATIENCE);
+        let _ = self.thread.finish_within(PATIENCE);
     }
 
-    pub fn finish(self) {
+    /// An error where a program reads what is shown, and did not get all of it.
+    pub fn finish(self) -> Result<(), CliError> {
         drop(self.keyboard);
-        self.thread.finish_within(PATIENCE);
+        match self.thread.finish_within(PATIENCE) {
+            Err(why) if self.is_json => {
+                Err(CliError::Failed(format!("cannot write the events to standard output: {why}")))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -31,6 +31,7 @@ pub fn work(
     };
     let screen = screen::open(args, fold, Person { ask: Box::new(ask), leave: None })?;
     let stopped = session.work(crate::VERSION, change, &mut |record| screen.send(record));
-    screen.finish();
-    Ok(stopped?)
+    let shown = screen.finish();
+    let stopped = stopped?;
+    shown.map(|()| stopped)
 }

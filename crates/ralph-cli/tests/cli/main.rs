@@ -16,6 +16,7 @@ mod gates;
 mod gates_audit;
 mod gates_command;
 mod hats;
+mod hostile;
 mod leftovers;
 mod locking;
 mod output;

@@ -99,7 +99,8 @@ fn replace(text: &str, mut value: impl FnMut(&str, &str) -> Option<String>) -> S
 /// The namespace, the name and the length of a placeholder that begins here.
 fn placeholder(text: &str) -> Option<(&str, &str, usize)> {
     let inside = text.strip_prefix(OPEN)?.trim_start();
-    let end = inside.find(|c: char| c.is_whitespace() || c == '}')?;
+    // A brace ends the search, too: no name has one, and a text of nothing but braces is read once.
+    let end = inside.find(|c: char| c.is_whitespace() || matches!(c, '{' | '}'))?;
     let (word, rest) = inside.split_at(end);
     let (space, name) = word.split_once('.')?;
     let rest = rest.trim_start().strip_prefix(CLOSE)?;

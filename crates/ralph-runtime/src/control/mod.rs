@@ -5,6 +5,7 @@
 //! nothing else.
 
 mod connection;
+mod peer;
 mod subscriber;
 mod watched;
 
@@ -13,9 +14,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Weak};
 
 use ralph_model::{Complaint, Reply};
 use ralph_store::{RunDir, short_folder};
@@ -40,10 +41,17 @@ pub(crate) struct Service {
     subscribers: Subscribers,
     watched: Watched,
     over: AtomicBool,
+    pub(crate) at_work: Weak<()>,
 }
 
 impl Service {
-    pub(crate) fn new(run: RunDir, version: &str, inbox: Sender<Envelope>, tokens: Arc<Tokens>) -> Self {
+    pub(crate) fn new(
+        run: RunDir,
+        version: &str,
+        inbox: Sender<Envelope>,
+        tokens: Arc<Tokens>,
+        at_work: Weak<()>,
+    ) -> Self {
         Self {
             run,
             version: version.to_owned(),
@@ -53,6 +61,7 @@ impl Service {
             subscribers: Subscribers::default(),
             watched: Watched::default(),
             over: AtomicBool::new(false),
+            at_work,
         }
     }
 

@@ -2,11 +2,11 @@
 
 mod git;
 mod git_copy;
-mod git_index;
 mod lock;
 mod patterns;
 mod scan;
 mod tree;
+mod walk;
 
 pub(crate) use git_copy::copy_repository;
 pub use lock::{LockError, WorkspaceLock};

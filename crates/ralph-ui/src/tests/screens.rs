@@ -74,7 +74,7 @@ fn no_color_on_a_terminal_still_has_the_live_line() {
 fn json_is_the_records_and_nothing_else() {
     let records = eventful().records;
     let text = show(&records, JsonScreen::new);
-    let lines: Vec<String> = records.iter().map(|record| record.to_json()).collect();
+    let lines: Vec<String> = records.iter().map(|record| record.to_json().expect("a line")).collect();
     assert_eq!(text, lines.join("\n") + "\n");
 }
 

@@ -361,7 +361,7 @@ impl Runner {
         let mut verifier = Verifier::default();
         for (i, (at, event)) in self.records.iter().enumerate() {
             let seq = Seq(i as u64 + 1);
-            let line = Record { seq, at: *at, event: event.clone() }.encode(&mut out);
+            let line = Record { seq, at: *at, event: event.clone() }.encode(&mut out).expect("a line");
             let record =
                 Record::decode(line.trim_end().as_bytes(), &mut back, seq).map_err(|e| e.to_string())?;
             verifier.push(&record).map_err(|d| format!("a replay differs: {d:?}"))?;

@@ -1,13 +1,12 @@
 //! Before an agent starts: the text of its task, its hat, its memory, its prompt, and how its program is called.
 
+mod env;
 pub(crate) mod hat;
 pub(crate) mod memory;
 pub mod task;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -15,6 +14,7 @@ use ralph_agents::Opening;
 use ralph_core::marker::Rules;
 use ralph_core::plan::{AgentPlan, PromptVia, SandboxLevel};
 use ralph_core::prompt;
+use ralph_store::plain;
 
 use self::task::TaskError;
 use super::Attempt;
@@ -43,12 +43,15 @@ impl Attempt {
             TaskError::Failed(message) => NotPrepared::Other(message),
         })?;
         let draft = hat::complete(plan, &self.spawn.prompt).map_err(NotPrepared::Other)?;
-        memory::save(plan, &draft, &task);
-        let prompt = prompt::render(plan, &draft, &task);
+        // Before anything of this attempt is written: what is found here is secret from now on.
+        let agent = self.agent();
+        let own_env = env::resolve(self, agent).map_err(NotPrepared::Other)?;
+        let redactor = self.shared.secrets.redactor();
+        memory::save(plan, &draft, &task, &redactor);
+        let prompt = redactor.text(&prompt::render(plan, &draft, &task)).into_owned();
         let prompt_path = run.prompt(iteration, attempt);
         write_private(&prompt_path, &prompt)?;
 
-        let agent = self.agent();
         let _ = self.token.set(self.shared.tokens.issue(iteration, attempt));
         let pinned = self.shared.pins.get(&agent.program).map(Path::to_owned);
         let found = pinned.map_or_else(|| resolve_program(&agent.program, &plan.workspace, Some(&path)), Ok);
@@ -63,11 +66,10 @@ impl Attempt {
         give_prompt(&mut spec, agent, &prompt, prompt_path)?;
         spec.env = self.agents_environment(path, level);
         // What ralph itself told the agent of a sandbox holds only where there is one.
-        let untrue = |key: &str| {
+        let untrue = |key: &std::ffi::OsStr| {
             key == "IS_SANDBOX" && !level.is_on() && agent.bypass.iter().any(|told| told == "IS_SANDBOX=1")
         };
-        let told = agent.env.iter().filter(|(key, _)| !untrue(key));
-        spec.env.extend(told.map(|(key, value)| (key.into(), Some(value.into()))));
+        spec.env.extend(own_env.into_iter().filter(|(key, _)| !untrue(key)));
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
             NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
@@ -81,8 +83,8 @@ impl Attempt {
         let rules = Rules::new(&plan.signals(), &prompt);
         self.look_before();
         let of = AttemptKey { iteration, attempt };
-        let mut listener =
-            Listener::new(Log::new(spool, copy), of, &rules, agent, plan, self.shared.dialogue);
+        let log = Log::new(spool, copy, redactor);
+        let mut listener = Listener::new(log, of, &rules, agent, plan, self.shared.dialogue);
         if spec.stdin == Stdin::Pipe {
             listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
         }
@@ -168,8 +170,7 @@ pub(super) enum NotPrepared {
 }
 
 fn write_private(path: &Path, text: &str) -> Result<(), NotPrepared> {
-    let mut options = fs::OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
+    plain::create(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| NotPrepared::Other(format!("cannot store the prompt {}: {error}", path.display())))
 }

@@ -1,7 +1,6 @@
 //! The text of the task as it is now: read again before every iteration, with the output of its commands in it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -10,6 +9,7 @@ use ralph_core::event::CommandFinished;
 use ralph_core::input::Report;
 use ralph_core::plan::{CommandPlan, Plan, Task};
 use ralph_core::ralph_md::{self, CREDIT, Values};
+use ralph_store::plain::{self, Links};
 
 use crate::attempt::Attempt;
 use crate::both_ends::BothEnds;
@@ -17,6 +17,7 @@ use crate::executor::report;
 use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::process::{Exit, Stream};
+use crate::redacted::Redacted;
 
 /// What is recorded of a command's output.
 const TAIL_MAX: usize = 1000;
@@ -61,7 +62,7 @@ pub fn read(task: &Task) -> Result<String, String> {
         Task::Text(text) => return Ok(text.clone()),
         Task::File(path) | Task::RalphMd(path) => path,
     };
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = plain::read(path, Links::Follow, plain::TEXT).map_err(|error| {
         let why = match error.kind() {
             ErrorKind::NotFound => "it is gone".to_owned(),
             _ => error.to_string(),
@@ -120,13 +121,15 @@ fn run_commands(attempt: &Attempt) -> Result<Vec<String>, TaskError> {
 
 fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskError> {
     let shared = &attempt.shared;
-    let kept: Arc<Mutex<(BothEnds, BothEnds)>> = Arc::default();
+    let clean = Redacted::of(&shared.secrets);
+    let kept = Arc::new(Mutex::new((BothEnds::default(), BothEnds::default(), clean)));
     let sink = Arc::clone(&kept);
     let env = attempt.environment();
     let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout: plan.timeout };
     let ended = job.run(&shared.ground(Finds::Ralph), &attempt.group, move |stream, bytes| {
-        let (stdout, stderr) = &mut *lock(&sink);
-        if stream == Stream::Stdout { stdout.push(bytes) } else { stderr.push(bytes) }
+        let (stdout, stderr, clean) = &mut *lock(&sink);
+        let bytes = clean.push(stream, bytes);
+        if stream == Stream::Stdout { stdout.push(&bytes) } else { stderr.push(&bytes) }
     });
     let (finished, timed_out) = match ended {
         JobEnd::Ran { finished, timed_out } => (finished, timed_out),
@@ -135,7 +138,13 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
             return Err(TaskError::Failed(format!("cannot run the command `{}`: {message}", plan.name)));
         }
     };
-    let (stdout, stderr) = std::mem::take(&mut *lock(&kept));
+    let (stdout, stderr) = {
+        let (stdout, stderr, clean) = &mut *lock(&kept);
+        let [rest, rest_of_errors] = clean.finish();
+        stdout.push(&rest);
+        stderr.push(&rest_of_errors);
+        (std::mem::take(stdout), std::mem::take(stderr))
+    };
     let text = stdout.text() + &stderr.text();
     let finished = CommandFinished {
         iteration: attempt.spawn.iteration,
