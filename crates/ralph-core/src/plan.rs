@@ -6,6 +6,7 @@ mod event_loop;
 mod gate;
 mod idle;
 mod memory;
+mod net;
 mod protect;
 mod section;
 mod signals;
@@ -28,6 +29,7 @@ use crate::hat::HatsPlan;
 use crate::time::millis;
 
 pub use memory::MemoryPlan;
+pub use net::{Switch, WorktreeLists, WorktreePlan};
 pub use protect::{Protect, ProtectLists, ProtectPolicy};
 pub use signals::SignalPlan;
 pub use stop::{NoErrors, Stop, StopChange, TamperingPolicy};
@@ -89,6 +91,12 @@ pub struct Plan {
     /// Files that are no part of a proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proof_ignore: Vec<String>,
+    /// Whether the tree is saved before the first iteration and after each one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub checkpoints: Switch,
+    /// The worktree that the run was given, where it does not work in the person's own checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreePlan>,
     /// What counts as being stuck.
     #[serde(rename = "loop_detection")]
     pub stuck: StuckPlan,
@@ -140,6 +148,8 @@ impl Plan {
             protect: ProtectLists::default(),
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
+            checkpoints: Switch::default(),
+            worktree: None,
             stuck: StuckPlan::default(),
             memory: MemoryPlan::default(),
             guardrails: Vec::new(),

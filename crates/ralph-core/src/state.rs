@@ -64,6 +64,8 @@ pub struct RunState {
     pub memory: Memory,
     /// Whether programs and files are still what they were.
     pub trust: Trust,
+    /// The commit of the last checkpoint.
+    pub checkpoint: Option<String>,
     pub idle: Idle,
     /// Whether the run goes in circles.
     pub stuck: Stuck,
@@ -184,6 +186,7 @@ impl RunState {
             ledger: Ledger::default(),
             memory: memory_of(&started.plan),
             trust: Trust::default(),
+            checkpoint: None,
             idle: Idle::default(),
             stuck: Stuck::default(),
             runtime: Duration::ZERO,
@@ -247,6 +250,7 @@ impl RunState {
             | Event::JournalFailed(_) => self.apply_proof(event, at),
             Event::LoopSuspected(suspected) => self.stuck.suspected(suspected),
             Event::LoopDetected(detected) => self.apply_loop(detected),
+            Event::CheckpointSaved(saved) => self.checkpoint = Some(saved.commit.clone()),
             Event::DelayStarted(delay) => self.apply_delay(delay, at),
             Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
             Event::RunUnpaused {} => {
@@ -326,7 +330,7 @@ impl RunState {
     /// The run was at work until now.
     fn seen_at(&mut self, event: &Event, at: Timestamp) {
         // What is said to a stopped run does not make it one that was at work until then.
-        if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_) | Event::HatReset(_))) {
+        if !matches!((&self.phase, event), (Phase::Stopped, said) if is_said_to_stopped(said)) {
             self.last_at = self.last_at.max(at);
         }
         match &mut self.phase {
@@ -571,6 +575,18 @@ impl RunState {
             (before, running) => Some(before.unwrap_or(0.0) + running.unwrap_or(0.0)),
         }
     }
+}
+
+/// What comes to a run that nobody works on.
+fn is_said_to_stopped(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::GuidanceAdded(_)
+            | Event::HatReset(_)
+            | Event::CheckpointSaved(_)
+            | Event::CheckpointFailed(_)
+            | Event::CheckpointRestored(_)
+    )
 }
 
 /// A bus on which nothing but the start is due.

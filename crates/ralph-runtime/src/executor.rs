@@ -15,6 +15,7 @@ use ralph_store::RunDir;
 
 use crate::attempt::prepare::memory;
 use crate::attempt::{Attempt, MakeDialogue, Unreported};
+use crate::checkpoint::Checkpoints;
 use crate::driver::Envelope;
 use crate::footprints::Footprints;
 use crate::gate::Round;
@@ -44,6 +45,7 @@ pub(crate) struct Prepared {
     pub(crate) pins: Pins,
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
+    pub(crate) checkpoints: Checkpoints,
 }
 
 /// What every attempt needs.
@@ -65,6 +67,7 @@ pub(crate) struct Shared {
     pub(crate) pins: Pins,
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
+    pub(crate) checkpoints: Checkpoints,
     /// Looks for circles.
     pub(crate) watch: Mutex<Watch>,
     /// Talks to every agent, instead of the dialogue that its format has.
@@ -118,7 +121,7 @@ impl Executor {
         supervisor: Supervisor,
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
-        Prepared { tokens, watch, dialogue, pins, protection, baseline }: Prepared,
+        Prepared { tokens, watch, dialogue, pins, protection, baseline, checkpoints }: Prepared,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
         let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
@@ -143,6 +146,7 @@ impl Executor {
             pins,
             protection,
             baseline,
+            checkpoints,
             watch,
             dialogue,
         };

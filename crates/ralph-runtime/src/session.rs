@@ -8,9 +8,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed, RunStarted,
+    CheckpointReason, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed, RunStarted,
     RunStopped,
 };
+use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::observe::{Folder, Observation};
 use ralph_core::plan::{Plan, SettingsChange, TamperingPolicy};
@@ -20,9 +21,11 @@ use ralph_evidence::Watch;
 use ralph_store::{Position, RunDir, Store, StoreError};
 
 use crate::attempt::MakeDialogue;
+use crate::checkpoint::{Checkpoints, Moment};
 use crate::control::{Server, Service};
 use crate::driver::{Driver, Envelope};
 use crate::executor::{Executor, Prepared};
+use crate::footprints::Footprints;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
 use crate::sketches::Sketches;
@@ -177,11 +180,16 @@ impl Session {
 
     /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
     pub fn record(mut self, command: Command) -> Result<Vec<Event>, SessionError> {
-        let Start::Old(mut engine, _) = self.start else { return Ok(Vec::new()) };
+        self.note(Input::Command(command))
+    }
+
+    /// Records something that was seen of a run that is not working.
+    pub fn note(&mut self, input: Input) -> Result<Vec<Event>, SessionError> {
+        let Start::Old(engine, _) = &mut self.start else { return Ok(Vec::new()) };
         // A run that crashed was not at work until now: its clock stands where it was last seen.
         let run = engine.observe();
         let now = if run.stopped().is_some() { clock::now() } else { run.last_at() };
-        let step = engine.handle(now, Input::Command(command));
+        let step = engine.handle(now, input);
         let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();
         self.journal.append(&batch)?;
         Ok(step.events)
@@ -206,12 +214,13 @@ impl Session {
         let supervisor = Supervisor::new(process::keeper_exe()?, 1);
         supervisor.prewarm();
 
+        let checkpoints = checkpoints(&start, &run, &inbox);
         let baseline = baseline(&start, &run)?;
         let (pins, protection) = trust(&start, &change, &run, &inbox)?;
         let now = clock::now();
         let (engine, first, watch) = begin(&run, start, version, change, now);
         let plan = engine.observe().plan().clone();
-        let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline };
+        let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline, checkpoints };
         let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared)?;
         let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
         match engine.observe().stopped().cloned() {
@@ -255,6 +264,23 @@ pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, 
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
         LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
     })
+}
+
+/// Begins to save the tree as it is now.
+fn checkpoints(start: &Start, run: &RunDir, inbox: &Sender<Envelope>) -> Checkpoints {
+    let plan = start.plan();
+    if !plan.checkpoints.is_on() {
+        return Checkpoints::default();
+    }
+    let seen = start.observe();
+    let moment = match seen.map(Observation::last_iteration) {
+        None => Moment { why: CheckpointReason::Start, iteration: IterationNumber(0) },
+        Some(iteration) => Moment { why: CheckpointReason::Resume, iteration },
+    };
+    let parent = seen.and_then(Observation::last_checkpoint).map(str::to_owned);
+    let checkpoints = Checkpoints::of(&plan.workspace, &run.id.0, parent);
+    checkpoints.begin(moment, Footprints::of(plan).paths(), inbox);
+    checkpoints
 }
 
 /// The tests as they were when the run began.

@@ -35,6 +35,10 @@ impl Attempt {
         self.offer_ralph()?;
         let path = self.shared.path_variable();
         let begun = Instant::now();
+        if !plan.commands.is_empty() {
+            // They may change files.
+            self.shared.checkpoints.wait();
+        }
         let task = task::text(self);
         let _ = self.before.set(begun.elapsed());
         let task = task.map_err(|error| match error {
