@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Text, Timeout};
-use ralph_core::plan::{EventLoop, Gate, Protect, ProtectPolicy, Stop, StuckPlan};
+use ralph_core::plan::{EventLoop, Gate, Protect, ProtectPolicy, Stop, StuckPlan, Switch, WorktreeLists};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,10 @@ pub struct Definition {
     pub protect_policy: ProtectPolicy,
     /// Files that may change while gates run, as patterns like those of a `.gitignore`: they are no part of the proof.
     pub proof_ignore: Vec<PathPattern>,
+    /// Whether the tree is saved before the first iteration and after each one, as commits that no branch has. In git only.
+    pub checkpoints: Switch,
+    /// What of the files that git ignores a worktree of `--worktree` is given.
+    pub worktree: WorktreeLists,
     /// What counts as going in circles, and what to do about it.
     pub loop_detection: StuckPlan,
     /// What prompts tell of earlier iterations.
@@ -119,6 +123,8 @@ impl Default for Definition {
             protect: Protect::default(),
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
+            checkpoints: Switch::default(),
+            worktree: WorktreeLists::default(),
             loop_detection: StuckPlan::default(),
             memory: MemoryDef::default(),
             context: ContextDef::default(),

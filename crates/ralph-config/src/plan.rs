@@ -75,6 +75,7 @@ impl Loaded {
             protect: definition.protect.0.clone(),
             protect_policy: definition.protect_policy,
             proof_ignore: definition.proof_ignore.iter().map(|pattern| pattern.0.clone()).collect(),
+            checkpoints: definition.checkpoints,
             stuck: definition.loop_detection.clone(),
             memory: memory::memory(definition, &self.task, &self.settings),
             guardrails: definition.core.guardrails.iter().map(|text| text.0.clone()).collect(),

@@ -17,6 +17,7 @@ use ralph_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::net::NetNow;
 use crate::row::IterationRow;
 
 /// Raised when a field changes its meaning or goes. A new field raises nothing.
@@ -74,6 +75,9 @@ pub struct RunSnapshot {
     /// What the changes of the run did to its tests, as far as it looks like tampering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tampering: Vec<TamperingNow>,
+    /// What of the tree is saved.
+    #[serde(default)]
+    pub net: NetNow,
     pub stuck: StuckNow,
     pub idle: IdleNow,
     /// The last claims of completion that were judged, oldest first.

@@ -139,6 +139,9 @@ impl Story {
             Event::FilesProtected(_) | Event::ProofNarrowed(_) | Event::BinCleaned(_) => {
                 words::trust::lines(&record.event, paint)
             }
+            Event::CheckpointFailed(_) | Event::CheckpointRestored(_) => {
+                words::net::details(&record.event).map(|text| notice(&text)).unwrap_or_default()
+            }
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
                 vec![paint.dim(&words::stuck::suspicion(e))]

@@ -1,6 +1,7 @@
 //! Events in words. Everything that shows an event takes its words from here.
 
 pub(crate) mod gates;
+pub(crate) mod net;
 pub(crate) mod stuck;
 pub(crate) mod trust;
 
@@ -282,7 +283,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             let reason = paint.paint(Tone::of_stop(e.kind), &clean(e.reason.as_str()));
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
-        other => trust::details(other).unwrap_or_else(|| fields(other)),
+        other => trust::details(other).or_else(|| net::details(other)).unwrap_or_else(|| fields(other)),
     }
 }
 

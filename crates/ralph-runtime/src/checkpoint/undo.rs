@@ -16,7 +16,7 @@ use crate::workspace::Trees;
 pub struct Undone {
     pub written: Vec<PathBuf>,
     pub removed: Vec<PathBuf>,
-    /// Not in the checkpoint, and there all the same: the ignore rules of the checkpoint match them.
+    /// Not in the checkpoint, and there all the same: git ignored them, then or until now.
     pub kept: Vec<PathBuf>,
     /// What could not be brought back, and why.
     pub problems: Vec<String>,
@@ -50,7 +50,8 @@ pub fn undo(git: &Git, workspace: &Path, now: &str, to: &str) -> Result<Undone, 
         }
     }
     // The ignore rules are those of the checkpoint by now.
-    let (unignored, _) = Trees::new(workspace, std::iter::empty()).unignored()?;
+    let trees = Trees::new(workspace, std::iter::empty());
+    let (unignored, _) = trees.unignored()?;
     let unignored: HashSet<&Path> = unignored.iter().map(PathBuf::as_path).collect();
     for Change { path, .. } in later {
         match unignored.contains(path.as_path()) {
@@ -60,6 +61,11 @@ pub fn undo(git: &Git, workspace: &Path, now: &str, to: &str) -> Result<Undone, 
         }
     }
     work.clear_emptied();
+    let wanted: HashSet<PathBuf> = files(git, to)?.into_iter().collect();
+    let known: HashSet<PathBuf> = work.done.kept.iter().cloned().collect();
+    // What was ignored until now, and so is not saved, is nobody's to remove.
+    let hidden = trees.list()?.into_iter().filter(|path| !wanted.contains(path) && !known.contains(path));
+    work.done.kept.extend(hidden.filter(|path| is_file(&workspace.join(path))));
     Ok(work.done)
 }
 
@@ -67,6 +73,10 @@ fn is_in_the_way(path: &Path, wanted: &[Change]) -> bool {
     let is_wanted = |path: &Path| wanted.binary_search_by(|it| it.path.as_path().cmp(path)).is_ok();
     let is_above = wanted.iter().any(|it| it.path != path && it.path.starts_with(path));
     is_above || path.ancestors().skip(1).any(is_wanted)
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() || meta.is_symlink())
 }
 
 struct Work<'a> {
