@@ -2,7 +2,7 @@
 //! wrote into the repository's settings is executed, no lock is taken that is not needed, and nothing is fetched.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -28,6 +28,9 @@ const SETTINGS: [&str; 14] = [
     "log.showSignature=false",
     "protocol.allow=never",
 ];
+
+/// A longer line is shown in parts.
+const MAX_LINE: u64 = 64 << 10;
 
 /// A repository, and the program that works on it.
 #[derive(Debug, Clone)]
@@ -94,6 +97,35 @@ impl Git {
     pub fn line<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<String, GitError> {
         let out = self.run(args, &[])?;
         Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
+    }
+
+    /// Runs git and gives each line that it prints to `visit`, until that has seen enough.
+    pub fn lines<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        visit: &mut dyn FnMut(&[u8]) -> io::Result<bool>,
+    ) -> Result<(), GitError> {
+        let mut command = self.command(args);
+        // Its complaints are short: they fit into the pipe, and are read when the lines are over.
+        let what = what(&command);
+        let mut child = command.stdin(Stdio::null()).spawn().map_err(|error| GitError::Missing(error.to_string()))?;
+        let mut wants_more = true;
+        if let Some(stdout) = child.stdout.take() {
+            let mut reader = BufReader::new(stdout);
+            let mut line = Vec::new();
+            while wants_more {
+                line.clear();
+                if (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+                    break;
+                }
+                wants_more = visit(line.strip_suffix(b"\n").unwrap_or(&line))?;
+            }
+        }
+        if !wants_more {
+            let _ = child.kill();
+            return child.wait().map(drop).map_err(GitError::Io);
+        }
+        checked(what, child.wait_with_output()?).map(drop)
     }
 
     /// What a person could as well have typed in this folder: with their filters and attributes, but without hooks.
