@@ -13,6 +13,7 @@ mod keys;
 mod list;
 mod logs;
 mod machine;
+mod net;
 mod presets;
 mod replay;
 mod resume;
@@ -41,6 +42,9 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Explain(args) => show::explain(args),
         Command::Replay(args) => replay::replay(args),
         Command::Stop(args) => control::stop(args),
+        Command::Diff(args) => net::diff::diff(args),
+        Command::Undo(args) => net::undo::undo(args),
+        Command::Bisect(args) => net::bisect::bisect(args),
         Command::Pause(args) => control::pause(args),
         Command::Unpause(args) => control::unpause(args),
         Command::Say(args) => control::say(args),

@@ -10,15 +10,21 @@ use ralph_runtime::session::Session;
 use ralph_runtime::task;
 use ralph_store::Store;
 
+use super::net::{start, worktree};
 use super::{machine, screen, workspace};
 use crate::args::{RunArgs, ScreenArgs};
 use crate::error::CliError;
 use ralph_config::{Env, Flags, Given, Ready, Sources};
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
-    let mut sources = Sources::new(workspace(&args.at.workspace)?);
+    let place = workspace(&args.at.workspace)?;
+    start::check_place(&place, args.here)?;
+    let mut sources = Sources::new(place);
     sources.target = args.target;
     sources.sets = args.sets;
+    if args.no_checkpoints {
+        sources.sets.push("checkpoints=off".to_owned());
+    }
     sources.preset = args.preset;
     let rest = args.args.into_iter().map(Given::Positional);
     sources.given = Some(args.given.into_iter().chain(rest).collect());
@@ -36,7 +42,15 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
         stop_on_error: args.limits.stop_on_error,
         once: args.once,
     };
-    work(&sources, args.log_dir, &args.screen, args.dry_run)
+    let net = Net { worktree: args.worktree, git_init: args.git_init };
+    work(&sources, args.log_dir, &args.screen, args.dry_run, &net)
+}
+
+/// What the command line says about the net under the code.
+#[derive(Default)]
+pub struct Net {
+    worktree: Option<String>,
+    git_init: bool,
 }
 
 /// Runs what these sources define.
@@ -45,9 +59,10 @@ pub fn work(
     log_dir: Option<PathBuf>,
     screen: &ScreenArgs,
     dry: bool,
+    net: &Net,
 ) -> Result<u8, CliError> {
     let log_dir = log_dir.map(std::path::absolute).transpose()?;
-    let Ready { plan, warnings, notes, .. } = machine::preflight(sources, log_dir)?;
+    let Ready { mut plan, warnings, notes, loaded } = machine::preflight(sources, log_dir)?;
     notes.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     // What `ralph check` explains is only counted here.
     match warnings.len() {
@@ -59,6 +74,12 @@ pub fn work(
         return dry_run(&plan);
     }
     let store = Store::from_env()?;
+    let mut said = Vec::new();
+    if let Some(name) = &net.worktree {
+        said = worktree::enter(&store, &mut plan, name, &loaded.definition.worktree)?;
+    }
+    said.extend(start::notes(&plan, net.git_init)?);
+    said.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     let session = Session::create(&store, plan)?;
     let screen = screen::open(screen, Fold::default(), &session)?;
     let stopped = session.work(crate::VERSION, SettingsChange::default(), &mut |record| screen.send(record));

@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -28,6 +29,9 @@ const SETTINGS: [&str; 14] = [
     "log.showSignature=false",
     "protocol.allow=never",
 ];
+
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 
 /// A longer line is shown in parts.
 const MAX_LINE: u64 = 64 << 10;
@@ -97,6 +101,20 @@ impl Git {
     pub fn line<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<String, GitError> {
         let out = self.run(args, &[])?;
         Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
+    }
+
+    /// Files of this folder that no commit has as they are, ignored ones aside. No filter of the repository is run.
+    pub fn uncommitted(&self, folder: &Path) -> Result<Vec<PathBuf>, GitError> {
+        let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
+        let mut command = self.command(args);
+        let is_long = self.repository.head().is_some_and(|head| head.len() == 64);
+        command.args(["--no-renames", "--", "."]).current_dir(folder);
+        command.env("GIT_WORK_TREE", &self.repository.work_tree);
+        // Attributes name the filters. The empty tree has none.
+        command.env("GIT_ATTR_SOURCE", if is_long { EMPTY_TREE_SHA256 } else { EMPTY_TREE });
+        let out = finish(command, &[])?;
+        let lines = out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+        Ok(lines.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
     /// Runs git and gives each line that it prints to `visit`, until that has seen enough.
