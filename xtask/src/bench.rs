@@ -1,6 +1,7 @@
 //! `cargo xtask bench [NAME…] [--write]`: what ralph costs, against a plain shell loop or file in the same run. Nothing
 //! here fails for being slow: figures are for people, and for the history in docs/benchmarks.md.
 
+mod checkpoints;
 mod events;
 mod flood;
 mod gates;
@@ -34,6 +35,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "list", run: list::run },
     Benchmark { name: "readers", run: readers::run },
     Benchmark { name: "gates", run: gates::run },
+    Benchmark { name: "checkpoints", run: checkpoints::run },
     Benchmark { name: "routing", run: routing::run },
     Benchmark { name: "parsers", run: parsers::run },
     Benchmark { name: "stuck", run: stuck::run },

@@ -78,7 +78,11 @@ pub fn work(
     if let Some(name) = &net.worktree {
         said = worktree::enter(&store, &mut plan, name, &loaded.definition.worktree)?;
     }
-    said.extend(start::notes(&plan, net.git_init)?);
+    let about_net = start::notes(&plan, net.git_init)?;
+    // Who reads only events or only the end has no use for it.
+    if !screen.json && !screen.quiet {
+        said.extend(about_net);
+    }
     said.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     let session = Session::create(&store, plan)?;
     let screen = screen::open(screen, Fold::default(), &session)?;

@@ -141,14 +141,17 @@ impl Told<'_> {
         lines.extend(list("kept, because git ignores them or did then:", &names(kept)));
         if !self.commits.is_empty() {
             let count = self.commits.len();
-            let commits = if count == 1 { "1 commit".to_owned() } else { format!("{count} commits") };
+            let (commits, stay) = match count {
+                1 => ("1 commit".to_owned(), "stays"),
+                _ => (format!("{count} commits"), "stay"),
+            };
             let where_ = match (self.hard, self.to.branch.as_deref()) {
                 (true, branch) => format!(
                     "{} again at {}; git keeps {commits} made since then:",
                     branch.map_or("HEAD is".to_owned(), |name| format!("{} is", clean(short(name)))),
                     self.to.head.as_deref().and_then(|head| head.get(..7)).unwrap_or_default()
                 ),
-                (false, _) => format!("{commits} made since then stay, and no branch is moved:"),
+                (false, _) => format!("{commits} made since then {stay}, and no branch is moved:"),
             };
             lines.extend(list(&where_, self.commits));
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, symlink};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use ralph_core::plan::{Plan, WorktreeLists, WorktreePlan};
 use ralph_model::text::clean;
@@ -44,7 +44,7 @@ pub fn enter(
     let args = ["worktree", "add", "--quiet", "-b", &branch, &path.to_string_lossy(), &base];
     git.run_as_user(&top, args)?;
     let inside = git.prefix().to_owned();
-    plan.workspace = path.join(&inside);
+    plan.workspace = if inside.as_os_str().is_empty() { path.clone() } else { path.join(&inside) };
     fs::create_dir_all(&plan.workspace)?;
     for command in &mut plan.commands {
         let moved = command.cwd.strip_prefix(&main).ok().map(|inside| plan.workspace.join(inside));
@@ -149,12 +149,21 @@ pub fn remove(tree: &WorktreePlan, dry: bool) -> Result<(), String> {
     }
     let inside = Git::open(&tree.path).map_err(text)?;
     let changed = inside.uncommitted(&tree.path).map_err(text)?;
-    if let Some(first) = changed.first() {
-        let more = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
-        return Err(format!("{}{more} would be lost: no commit has it", clean(&first.to_string_lossy())));
+    // What was linked for the run is where it was. A rule such as `vendor/` does not match a link.
+    let is_link = |path: &&PathBuf| {
+        fs::read_link(tree.path.join(path)).is_ok_and(|target| target.starts_with(&tree.main))
+    };
+    let (links, lost): (Vec<&PathBuf>, Vec<&PathBuf>) = changed.iter().partition(is_link);
+    if let Some(first) = lost.first() {
+        let (more, it) = match lost.len() {
+            1 => (String::new(), "it"),
+            many => (format!(" and {} more", many - 1), "them"),
+        };
+        return Err(format!("{}{more} would be lost: no commit has {it}", clean(&first.to_string_lossy())));
     }
     let branch = format!("refs/heads/{}", tree.branch);
-    let exclude = format!("--exclude={branch}");
+    // git takes the pattern as it stands behind `refs/heads/`.
+    let exclude = format!("--exclude={}", tree.branch);
     let own = ["rev-list", "--count", "HEAD", &branch, "--not", &exclude, "--branches", "--remotes", "--tags"];
     let own = inside.line(own).map_err(text)?;
     if own != "0" {
@@ -162,6 +171,9 @@ pub fn remove(tree: &WorktreePlan, dry: bool) -> Result<(), String> {
     }
     if dry {
         return Ok(());
+    }
+    for link in links {
+        fs::remove_file(tree.path.join(link)).map_err(|error| error.to_string())?;
     }
     let main = Git::open(&tree.main).map_err(text)?;
     // git refuses by itself where there is something that we have not seen. Ignored files go with it.
