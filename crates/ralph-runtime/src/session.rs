@@ -8,8 +8,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    CheckpointReason, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed, RunStarted,
-    RunStopped,
+    CheckpointReason, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed,
+    RunStarted, RunStopped,
 };
 use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};

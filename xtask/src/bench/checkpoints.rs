@@ -23,7 +23,10 @@ pub fn run(lab: &Lab) -> Result<Vec<Row>> {
         std::fs::create_dir_all(&folder).map_err(failed)?;
         std::fs::write(folder.join(format!("{n}.txt")), format!("{n}\n").repeat(200)).map_err(failed)?;
     }
-    shell(&repository, "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm all && git gc -q")?;
+    shell(
+        &repository,
+        "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm all && git gc -q",
+    )?;
     std::thread::sleep(SETTLED);
     let theirs = git(&repository)?;
     std::thread::sleep(SETTLED);
@@ -53,7 +56,8 @@ fn git(repository: &Path) -> Result<Duration> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         shell(repository, &change())?;
-        times.push(shell(repository, "export GIT_INDEX_FILE=.git/bench-index; git add -A && git write-tree")?);
+        times
+            .push(shell(repository, "export GIT_INDEX_FILE=.git/bench-index; git add -A && git write-tree")?);
     }
     Ok(median(times))
 }

@@ -58,7 +58,11 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
         if let Some(tree) = &summary.worktree
             && let Err(why) = worktree::remove(tree, args.dry_run)
         {
-            crate::io::complain(&format!("note: kept run {} and its worktree {}: {why}", run.id, tree.path.display()));
+            crate::io::complain(&format!(
+                "note: kept run {} and its worktree {}: {why}",
+                run.id,
+                tree.path.display()
+            ));
             continue;
         }
         let size = run.size();

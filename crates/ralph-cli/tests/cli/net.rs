@@ -32,7 +32,11 @@ fn what_a_careless_agent_threw_away_comes_back_and_its_commits_stay() {
     let world = World::new();
     world.repository();
     let done = world.run(CARELESS, &["-n", "3"]).expect(3);
-    assert!(done.stderr.contains("1 file has changes that no commit has (mine); `ralph undo`"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("1 file has changes that no commit has (mine); `ralph undo`"),
+        "{}",
+        done.stderr
+    );
     let id = world.run_id();
     assert!(done.stdout.contains(&format!("ralph diff {id} --since-start")), "{}", done.stdout);
     assert_eq!(world.read("mine"), "committed\n");
@@ -47,7 +51,11 @@ fn what_a_careless_agent_threw_away_comes_back_and_its_commits_stay() {
     let (head, status) = (world.git(&["rev-parse", "HEAD"]), world.git(&["stash", "list"]));
 
     let done = world.ralph(["undo"]).expect(0);
-    assert!(done.stdout.contains("as it was before the run: 1 file written, 3 files removed"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains("as it was before the run: 1 file written, 3 files removed"),
+        "{}",
+        done.stdout
+    );
     assert!(done.stdout.contains("1 commit made since then stays") && done.stdout.contains("the agent"));
     assert_eq!(world.read("mine"), "not committed\n");
     assert!(!world.work("f1").exists() && !world.work("f3").exists());
@@ -79,14 +87,26 @@ fn a_diff_shows_what_an_iteration_or_the_run_changed_without_escapes() {
     world.run(script, &["-n", "3"]).expect(3);
     let diff = |args: &[&str]| world.ralph([&["diff"], args].concat()).expect(0).stdout;
     let last = diff(&[]);
-    assert!(last.starts_with("from after iteration 2 to after iteration 3\n") && last.contains("+++ b/g"), "{last}");
+    assert!(
+        last.starts_with("from after iteration 2 to after iteration 3\n") && last.contains("+++ b/g"),
+        "{last}"
+    );
     let second = diff(&["2"]);
-    assert!(second.contains("+red text") && !second.contains('\u{1b}') && second.contains("-one"), "{second}");
+    assert!(
+        second.contains("+red text") && !second.contains('\u{1b}') && second.contains("-one"),
+        "{second}"
+    );
     let id = world.run_id();
     assert_eq!(diff(&[&id, "2"]), second);
     let all = diff(&["--since-start", "--stat"]);
-    assert!(all.contains("from before the run to after iteration 3") && all.contains("2 files changed"), "{all}");
-    assert_eq!(diff(&["0..1", "--json"]).parse::<Value>().expect("JSON")["files"], json!([{"path": "f", "how": "added"}]));
+    assert!(
+        all.contains("from before the run to after iteration 3") && all.contains("2 files changed"),
+        "{all}"
+    );
+    assert_eq!(
+        diff(&["0..1", "--json"]).parse::<Value>().expect("JSON")["files"],
+        json!([{"path": "f", "how": "added"}])
+    );
     assert!(diff(&["1..1"]).contains("nothing was changed"));
     let done = world.ralph(["diff", "9"]).expect(2);
     assert!(done.stderr.contains("no checkpoint `9`; it has 0, 1, 2, 3"), "{}", done.stderr);
@@ -132,7 +152,10 @@ fn the_end_says_when_the_tree_was_better_and_bisect_says_what_broke_it() {
 fn a_checkpoint_that_fails_is_told_and_stops_nothing() {
     let world = World::new();
     world.repository();
-    let done = world.run("on 1: sh rm -rf .git/objects; mkdir .git/objects; chmod 0 .git/refs; rm .git/HEAD\nsay hi %i", &["-n", "2"]);
+    let done = world.run(
+        "on 1: sh rm -rf .git/objects; mkdir .git/objects; chmod 0 .git/refs; rm .git/HEAD\nsay hi %i",
+        &["-n", "2"],
+    );
     assert_eq!(done.status.code(), Some(3), "{}", done.stderr);
     assert!(done.stdout.contains("no checkpoint after #1"), "{}", done.stdout);
     assert_eq!(world.events().finished(), [1, 2]);
@@ -226,7 +249,11 @@ fn places_that_are_too_much_are_refused_and_outside_git_it_is_said_that_there_is
     }
     world.ralph(["run", "-p", "x", "-a", "true", "-n", "1", "--here", "-C", &home]).expect(3);
     let done = world.run("say hi", &["-n", "1"]).expect(3);
-    assert!(done.stderr.contains("no git repository") && done.stderr.contains("--git-init"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("no git repository") && done.stderr.contains("--git-init"),
+        "{}",
+        done.stderr
+    );
     assert!(world.ralph(["undo"]).expect(2).stderr.contains("not in a git repository"));
     world.write("kept", "1");
     let done = world.run("write kept 2", &["-n", "1", "--git-init"]).expect(3);

@@ -50,7 +50,8 @@ impl Attempt {
         let restores = self.shared.plan.protect_policy == ProtectPolicy::Restore;
         thread::scope(|scope| {
             let save = || self.save(CheckpointReason::Iteration);
-            let beside = (!restores).then(|| thread::Builder::new().name("checkpoint".into()).spawn_scoped(scope, save));
+            let beside = (!restores)
+                .then(|| thread::Builder::new().name("checkpoint".into()).spawn_scoped(scope, save));
             if !matches!(beside, Some(Ok(_))) {
                 save();
             }

@@ -52,7 +52,9 @@ pub fn changes(git: &Git, from: &str, to: &str) -> Result<Vec<Change>, GitError>
         let head = String::from_utf8_lossy(head);
         let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
         let [old_mode, new_mode, old_id, new_id, _] = words[..] else {
-            return Err(io::Error::other(format!("git tells of a difference in an unknown way: {head}")).into());
+            return Err(
+                io::Error::other(format!("git tells of a difference in an unknown way: {head}")).into()
+            );
         };
         let entry = |mode: &str, id: &str| {
             let entry = Entry { mode: mode.to_owned(), id: id.to_owned() };

@@ -126,7 +126,8 @@ impl Git {
         let mut command = self.command(args);
         // Its complaints are short: they fit into the pipe, and are read when the lines are over.
         let what = what(&command);
-        let mut child = command.stdin(Stdio::null()).spawn().map_err(|error| GitError::Missing(error.to_string()))?;
+        let mut child =
+            command.stdin(Stdio::null()).spawn().map_err(|error| GitError::Missing(error.to_string()))?;
         let mut wants_more = true;
         if let Some(stdout) = child.stdout.take() {
             let mut reader = BufReader::new(stdout);

@@ -110,6 +110,20 @@ fn save(saver: &mut Saver, run: &str, moment: Moment, own: Vec<PathBuf>) -> Repo
 pub(super) fn saved_event(saved: Saved, moment: Moment, name: String, begun: Instant) -> CheckpointSaved {
     let Moment { why, iteration } = moment;
     let Saved { commit, tree, head, branch, files, read, left_out, nested } = saved;
-    let duration = std::time::Duration::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
-    CheckpointSaved { name, why, iteration, commit, tree, head, branch, files, read, left_out, nested, duration }
+    let duration =
+        std::time::Duration::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+    CheckpointSaved {
+        name,
+        why,
+        iteration,
+        commit,
+        tree,
+        head,
+        branch,
+        files,
+        read,
+        left_out,
+        nested,
+        duration,
+    }
 }

@@ -158,10 +158,11 @@ impl Saver {
         let mut child = command.spawn().map_err(|error| GitError::Missing(error.to_string()))?;
         let pid = child.id();
         let mut stdin = child.stdin.take().ok_or_else(|| io::Error::other("git has no input"))?;
-        let written = Stream::begin(BufWriter::with_capacity(CHUNK, &mut stdin), header).and_then(|mut stream| {
-            fill(&mut stream)?;
-            stream.finish()
-        });
+        let written =
+            Stream::begin(BufWriter::with_capacity(CHUNK, &mut stdin), header).and_then(|mut stream| {
+                fill(&mut stream)?;
+                stream.finish()
+            });
         drop(stdin);
         let answer = child.stdout.take().map(read_answer).transpose();
         let output = child.wait_with_output()?;
@@ -221,7 +222,8 @@ impl Batch<'_> {
                 _ => new.push((path, status, meta.is_symlink())),
             }
         }
-        let mut staying: std::collections::HashSet<&Path> = new.iter().map(|(path, ..)| path.as_path()).collect();
+        let mut staying: std::collections::HashSet<&Path> =
+            new.iter().map(|(path, ..)| path.as_path()).collect();
         staying.extend(self.files.keys().map(PathBuf::as_path));
         for gone in before.keys().filter(|path| !staying.contains(path.as_path())) {
             out.remove(&self.prefix.join(gone))?;

@@ -41,7 +41,8 @@ pub fn undo(git: &Git, workspace: &Path, now: &str, to: &str) -> Result<Undone, 
     };
     work.saved.extend(gone.iter().map(|it| it.path.clone()));
     // Where a file is to be and a folder is, or the other way round, what is there has to go first.
-    let (first, later): (Vec<&Change>, Vec<&Change>) = gone.iter().partition(|it| is_in_the_way(&it.path, &wanted));
+    let (first, later): (Vec<&Change>, Vec<&Change>) =
+        gone.iter().partition(|it| is_in_the_way(&it.path, &wanted));
     first.iter().for_each(|it| work.remove(&it.path));
     work.clear_emptied();
     for Change { path, from, to } in &wanted {

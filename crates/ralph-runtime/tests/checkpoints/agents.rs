@@ -25,8 +25,22 @@ impl Rng {
 
     fn path(&mut self) -> PathBuf {
         let names: [&[u8]; 16] = [
-            b"a", b"b", b"c.txt", b"dir", b"dir/a", b"dir/b.txt", b"dir/sub/c", b"x.ign", b"dir/y.ign", b"new\nline",
-            b"\xe4\xff", b"sp ace", b"tool.sh", b"link", b"inner/f", b"sub/f",
+            b"a",
+            b"b",
+            b"c.txt",
+            b"dir",
+            b"dir/a",
+            b"dir/b.txt",
+            b"dir/sub/c",
+            b"x.ign",
+            b"dir/y.ign",
+            b"new\nline",
+            b"\xe4\xff",
+            b"sp ace",
+            b"tool.sh",
+            b"link",
+            b"inner/f",
+            b"sub/f",
         ];
         PathBuf::from(OsStr::from_bytes(names[self.below(names.len())]))
     }
@@ -77,7 +91,10 @@ fn act(repo: &Repo, rng: &mut Rng) {
 fn rules(repo: &Repo, rng: &mut Rng) {
     match rng.below(4) {
         0 => repo.write(".gitignore", ["*.ign\n", "*.ign\nb\n", "", "dir/\n"][rng.below(4)]),
-        1 => repo.write(".gitattributes", ["* text=auto eol=crlf\n", "* filter=no ident\n", "*.txt -text\n"][rng.below(3)]),
+        1 => repo.write(
+            ".gitattributes",
+            ["* text=auto eol=crlf\n", "* filter=no ident\n", "*.txt -text\n"][rng.below(3)],
+        ),
         2 => drop(repo.git(&["config", "core.autocrlf", ["true", "input", "false"][rng.below(3)]])),
         _ => drop(repo.git(&["config", "core.fileMode", ["true", "false"][rng.below(2)]])),
     }
@@ -169,20 +186,33 @@ fn agent(seed: u64) {
     let books = repo.books();
     let (before, done) = repo.undo(&to.saved);
     // A file that is ignored may stand where a folder has to be, and is not removed; everything else has to be as it was.
-    let excused: Vec<&String> = done.problems.iter().filter(|one| !one.contains("in the way") && !one.contains("os error")).collect();
+    let excused: Vec<&String> =
+        done.problems.iter().filter(|one| !one.contains("in the way") && !one.contains("os error")).collect();
     assert!(excused.is_empty(), "seed {seed}: {excused:?}");
     let now = repo.manifest();
     for (path, file) in &to.manifest {
         let is_blocked = done.problems.iter().any(|one| one.starts_with(&*path.to_string_lossy()));
-        assert!(is_blocked || look(&repo.path(path)).as_ref() == Some(file), "seed {seed}: {} is not as it was", path.display());
+        assert!(
+            is_blocked || look(&repo.path(path)).as_ref() == Some(file),
+            "seed {seed}: {} is not as it was",
+            path.display()
+        );
     }
     for path in now.keys().filter(|path| !to.manifest.contains_key(*path)) {
-        assert!(done.kept.contains(path) || done.problems.iter().any(|one| one.starts_with(&*path.to_string_lossy())),
-            "seed {seed}: {} is too many", path.display());
+        assert!(
+            done.kept.contains(path)
+                || done.problems.iter().any(|one| one.starts_with(&*path.to_string_lossy())),
+            "seed {seed}: {} is too many",
+            path.display()
+        );
     }
     for path in ignored {
         let is_wanted = to.manifest.contains_key(&path);
-        assert!(is_wanted || fs::symlink_metadata(repo.path(&path)).is_ok(), "seed {seed}: {} was ignored and is gone", path.display());
+        assert!(
+            is_wanted || fs::symlink_metadata(repo.path(&path)).is_ok(),
+            "seed {seed}: {} was ignored and is gone",
+            path.display()
+        );
     }
     assert_eq!(repo.books(), books, "seed {seed}: an undo touched git's books");
     let (_, again) = repo.undo(&before);

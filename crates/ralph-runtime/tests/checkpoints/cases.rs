@@ -68,7 +68,10 @@ fn nothing_that_an_agent_wrote_into_the_repository_is_executed_and_no_byte_is_co
         fs::write(&path, format!("#!/bin/sh\ntouch {}\n", marker.display())).expect("write");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
-    repo.write(".gitattributes", "* filter=evil diff=evil text=auto eol=crlf ident\nwide working-tree-encoding=UTF-16\n");
+    repo.write(
+        ".gitattributes",
+        "* filter=evil diff=evil text=auto eol=crlf ident\nwide working-tree-encoding=UTF-16\n",
+    );
     repo.write("crlf", "a\r\nb\r\n$Id: not expanded$\n");
     repo.write("lf", "a\nb\n");
     repo.write("wide", "no utf-16");

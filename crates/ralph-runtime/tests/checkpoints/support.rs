@@ -90,7 +90,8 @@ impl Repo {
         let mut folders = vec![root.clone()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let (path, name) = (entry.path(), entry.path().strip_prefix(&root).unwrap_or(&root).to_owned());
+                let (path, name) =
+                    (entry.path(), entry.path().strip_prefix(&root).unwrap_or(&root).to_owned());
                 match path.is_dir() {
                     true if name == Path::new("objects") || name == Path::new("refs/ralph") => {}
                     true => folders.push(path),
@@ -108,9 +109,10 @@ fn list(folder: &Path, below: &Path, all: &mut Manifest) {
     for name in out.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = PathBuf::from(OsString::from_vec(name.to_vec()));
         let (full, path) = (folder.join(&name), below.join(&name));
-        let plain = name.ancestors().skip(1).all(|up| {
-            fs::symlink_metadata(folder.join(up)).is_ok_and(|meta| meta.is_dir())
-        });
+        let plain = name
+            .ancestors()
+            .skip(1)
+            .all(|up| fs::symlink_metadata(folder.join(up)).is_ok_and(|meta| meta.is_dir()));
         let Ok(meta) = fs::symlink_metadata(&full) else { continue };
         if !plain || path.starts_with(".ralph") {
             continue;
@@ -150,6 +152,9 @@ pub fn git(folder: &Path, args: &[&str]) -> Output {
         ("GIT_COMMITTER_EMAIL", "a@localhost"),
         ("GIT_EDITOR", "true"),
     ];
-    command.envs(own).args(["-c", "protocol.file.allow=always", "-c", "gc.auto=0"]).args(args.iter().map(OsStr::new));
+    command
+        .envs(own)
+        .args(["-c", "protocol.file.allow=always", "-c", "gc.auto=0"])
+        .args(args.iter().map(OsStr::new));
     command.current_dir(folder).output().expect("git")
 }

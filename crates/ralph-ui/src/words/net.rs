@@ -59,8 +59,12 @@ pub(crate) fn best(net: &NetNow, run: &str) -> Option<String> {
     let best = net.best.as_ref()?;
     let now = match best.is_now {
         true => format!("the tree now passes {}", best.last_passed),
-        false => format!("iteration {}, the last that gates ran after, passed {}", best.last, best.last_passed),
+        false => {
+            format!("iteration {}, the last that gates ran after, passed {}", best.last, best.last_passed)
+        }
     };
     let (iteration, passed, of) = (best.iteration, best.passed, best.of);
-    Some(format!("iteration {iteration} passed {passed} of {of} gates, {now}: ralph undo {run} --to {iteration}"))
+    Some(format!(
+        "iteration {iteration} passed {passed} of {of} gates, {now}: ralph undo {run} --to {iteration}"
+    ))
 }

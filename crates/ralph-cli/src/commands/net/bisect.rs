@@ -150,8 +150,10 @@ fn told(found: &Found, states: &[(u32, CheckpointSaved)], book: &Book, gate: &st
 
 /// A failure with a pass behind it: then there is more than one turn to find.
 fn returned(tried: &[Tried]) -> Option<(u32, u32)> {
-    let failed = tried.iter().filter(|one| !one.passed && one.iteration > 0).map(|one| one.iteration).min()?;
-    let passed = tried.iter().filter(|one| one.passed && one.iteration > failed).map(|one| one.iteration).min()?;
+    let failed =
+        tried.iter().filter(|one| !one.passed && one.iteration > 0).map(|one| one.iteration).min()?;
+    let passed =
+        tried.iter().filter(|one| one.passed && one.iteration > failed).map(|one| one.iteration).min()?;
     Some((failed, passed))
 }
 

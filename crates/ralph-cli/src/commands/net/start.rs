@@ -10,11 +10,27 @@ use crate::error::CliError;
 
 /// Folders that belong to the system as a whole: nobody wants an agent to work in all of them.
 const SYSTEM: [&str; 17] = [
-    "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/run", "/var/lib", "/System",
-    "/Library", "/Applications", "/snap", "/nix",
+    "/etc",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/boot",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/run",
+    "/var/lib",
+    "/System",
+    "/Library",
+    "/Applications",
+    "/snap",
+    "/nix",
 ];
 /// Folders that only hold those of others.
-const HOLDERS: [&str; 10] = ["/", "/home", "/root", "/Users", "/var", "/opt", "/srv", "/mnt", "/media", "/tmp"];
+const HOLDERS: [&str; 10] =
+    ["/", "/home", "/root", "/Users", "/var", "/opt", "/srv", "/mnt", "/media", "/tmp"];
 /// Changed files that are named.
 const NAMED: usize = 3;
 
@@ -40,7 +56,9 @@ fn danger(workspace: &Path, home: Option<&Path>) -> Option<&'static str> {
     if home.is_some_and(|home| home == workspace) {
         return Some("your home folder");
     }
-    if home.is_some_and(|home| home.starts_with(workspace)) || HOLDERS.iter().any(|it| workspace == Path::new(it)) {
+    if home.is_some_and(|home| home.starts_with(workspace))
+        || HOLDERS.iter().any(|it| workspace == Path::new(it))
+    {
         return Some("a folder that holds those of others");
     }
     SYSTEM.iter().any(|it| workspace.starts_with(it)).then_some("a folder of the system")
@@ -60,7 +78,8 @@ pub fn notes(plan: &Plan, init: bool) -> Result<Vec<String>, CliError> {
     Ok(match git {
         Ok(git) => dirty(&git, workspace, is_on).into_iter().collect(),
         Err(GitError::NoRepository) if is_on => vec![
-            "this is no git repository, so nothing brings back what an agent breaks; --git-init makes one".to_owned(),
+            "this is no git repository, so nothing brings back what an agent breaks; --git-init makes one"
+                .to_owned(),
         ],
         Err(GitError::NoRepository) => Vec::new(),
         Err(error) if is_on => vec![format!("there will be no checkpoints: {error}")],
@@ -98,7 +117,9 @@ mod tests {
         for path in ["/", "/home", "/home/ada", "/etc", "/usr/lib/x", "/tmp", "/var", "/proc/1"] {
             assert!(is(path), "{path}");
         }
-        for path in ["/home/ada/project", "/home/bob/x", "/tmp/x", "/srv/app", "/opt/app", "/root/x", "/etcetera"] {
+        for path in
+            ["/home/ada/project", "/home/bob/x", "/tmp/x", "/srv/app", "/opt/app", "/root/x", "/etcetera"]
+        {
             assert!(!is(path), "{path}");
         }
     }

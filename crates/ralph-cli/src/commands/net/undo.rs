@@ -26,7 +26,9 @@ pub fn undo(args: UndoArgs) -> Result<u8, CliError> {
     let mut session = Session::open(&store, run)?;
     let (git, workspace) = (book.git()?, book.plan.workspace.clone());
     if args.hard && to.head.is_none() {
-        return Err(CliError::Usage("no commit was checked out then, so there is none to go back to".to_owned()));
+        return Err(CliError::Usage(
+            "no commit was checked out then, so there is none to go back to".to_owned(),
+        ));
     }
     let before = save(&book, &git, &to)?;
     session.note(Input::Report(Report::CheckpointSaved(before.clone())))?;
@@ -46,7 +48,8 @@ pub fn undo(args: UndoArgs) -> Result<u8, CliError> {
         hard: args.hard,
     };
     session.note(Input::Report(Report::CheckpointRestored(restored)))?;
-    let told = Told { book: &book, to: &to, before: &before, done: &done, commits: &commits, hard: args.hard };
+    let told =
+        Told { book: &book, to: &to, before: &before, done: &done, commits: &commits, hard: args.hard };
     match args.json {
         true => crate::io::print_json(&told.json())?,
         false => crate::io::print(&told.text())?,
@@ -59,14 +62,28 @@ fn save(book: &Book, git: &Git, to: &CheckpointSaved) -> Result<CheckpointSaved,
     let begun = Instant::now();
     let number = 1 + book.saved.iter().filter(|one| one.why == CheckpointReason::Undo).count();
     let name = format!("undo-{number}");
-    let mut saver = Saver::new(git.clone(), &book.plan.workspace, book.saved.last().map(|one| one.commit.clone()));
+    let mut saver =
+        Saver::new(git.clone(), &book.plan.workspace, book.saved.last().map(|one| one.commit.clone()));
     let label = Label { run: &book.run.id.0, name: &name, what: "before an undo" };
     let also = at_risk(git, &to.commit)?;
     let Saved { commit, tree, head, branch, files, read, left_out, nested } =
         saver.save(label, own(&book.plan.workspace, book.plan.log_dir.as_deref()), &also)?;
     let (why, iteration) = (CheckpointReason::Undo, book.last().iteration);
     let duration = Duration::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
-    Ok(CheckpointSaved { name, why, iteration, commit, tree, head, branch, files, read, left_out, nested, duration })
+    Ok(CheckpointSaved {
+        name,
+        why,
+        iteration,
+        commit,
+        tree,
+        head,
+        branch,
+        files,
+        read,
+        left_out,
+        nested,
+        duration,
+    })
 }
 
 /// The logs that ralph copied into the workspace are no part of it.
@@ -155,7 +172,10 @@ impl Told<'_> {
             };
             lines.extend(list(&where_, self.commits));
         }
-        lines.extend(list("could not be brought back:", &problems.iter().map(|one| clean(one)).collect::<Vec<_>>()));
+        lines.extend(list(
+            "could not be brought back:",
+            &problems.iter().map(|one| clean(one)).collect::<Vec<_>>(),
+        ));
         let left_out: Vec<String> = self.before.left_out.iter().map(|one| clean(one)).collect();
         lines.extend(list("not in the checkpoint of what was there:", &left_out));
         lines.push(format!("to undo this: {}", self.back()));

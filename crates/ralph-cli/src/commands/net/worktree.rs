@@ -28,12 +28,16 @@ pub fn enter(
     };
     let branch = format!("ralph/{name}");
     let Some(base) = git.head().0 else {
-        return Err(CliError::Usage("--worktree: there is no commit yet that a worktree could begin with".to_owned()));
+        return Err(CliError::Usage(
+            "--worktree: there is no commit yet that a worktree could begin with".to_owned(),
+        ));
     };
     let top = git.repository().work_tree.clone();
     let folder = top.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let path = store.worktrees_dir().join(format!("{folder}-{name}"));
-    if git.line(["rev-parse", "--quiet", "--verify", &format!("refs/heads/{branch}")]).is_ok() || path.exists() {
+    if git.line(["rev-parse", "--quiet", "--verify", &format!("refs/heads/{branch}")]).is_ok()
+        || path.exists()
+    {
         return Err(CliError::Usage(format!(
             "--worktree: there is a branch or a worktree called {branch} already; choose another name, or be rid of it: \
              git worktree remove {}; git branch -d {branch}",
@@ -61,7 +65,11 @@ pub fn enter(
         let base = base.get(..7).unwrap_or(&base);
         notes.push(format!(
             "{} of the checkout {} not in it: it begins at commit {base}",
-            if changed.len() == 1 { "1 changed file".to_owned() } else { format!("{} changed files", changed.len()) },
+            if changed.len() == 1 {
+                "1 changed file".to_owned()
+            } else {
+                format!("{} changed files", changed.len())
+            },
             if changed.len() == 1 { "is" } else { "are" }
         ));
     }
@@ -106,7 +114,10 @@ fn furnish(main: &Path, workspace: &Path, lists: &WorktreeLists) -> Vec<String> 
             if fs::symlink_metadata(&from).is_err() {
                 notes.push(format!("worktree.{how}: there is no {} to {how}", clean(path)));
             } else if fs::symlink_metadata(&to).is_ok() {
-                notes.push(format!("worktree.{how}: {} is in the worktree already, from its commit", clean(path)));
+                notes.push(format!(
+                    "worktree.{how}: {} is in the worktree already, from its commit",
+                    clean(path)
+                ));
             } else if let Err(error) = prepare(&to).and_then(|()| work(&from, &to)) {
                 notes.push(format!("worktree.{how}: {}: {error}", clean(path)));
             }
@@ -164,7 +175,8 @@ pub fn remove(tree: &WorktreePlan, dry: bool) -> Result<(), String> {
     let branch = format!("refs/heads/{}", tree.branch);
     // git takes the pattern as it stands behind `refs/heads/`.
     let exclude = format!("--exclude={}", tree.branch);
-    let own = ["rev-list", "--count", "HEAD", &branch, "--not", &exclude, "--branches", "--remotes", "--tags"];
+    let own =
+        ["rev-list", "--count", "HEAD", &branch, "--not", &exclude, "--branches", "--remotes", "--tags"];
     let own = inside.line(own).map_err(text)?;
     if own != "0" {
         return Err(format!("{own} commits are on no branch but {}", tree.branch));
