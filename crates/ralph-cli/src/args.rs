@@ -1,5 +1,7 @@
 //! The arguments, with the help that teaches them.
 
+mod net;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,6 +9,8 @@ use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
 use ralph_evidence::detector::{DETECTORS, DetectorDef};
 
 use ralph_config::Given;
+
+pub use net::{BisectArgs, DiffArgs, NetArgs, UndoArgs};
 
 const BELOW_HELP: &str = "\
 New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key or network.
@@ -77,27 +81,13 @@ pub enum Command {
     /// Stop a run: let its iteration finish, then end
     Stop(StopArgs),
     /// Show what an iteration or the run changed
-    #[command(after_help = "\
-Examples:
-  ralph diff                  what the last iteration changed
-  ralph diff 3                what iteration 3 changed
-  ralph diff 3..7             from after iteration 3 to after iteration 7; 0 is before the run
-  ralph diff --since-start --stat")]
+    #[command(after_help = net::DIFF_HELP)]
     Diff(DiffArgs),
     /// Bring the tree back as it was before the run, or after an iteration
-    #[command(after_help = "\
-What is there now is saved first, and the last line says how to come back to it. Commits, branches, the index and the stash \
-stay as they are, unless --hard says so. Files that git ignores are never removed. Refused while a run works there.
-
-Examples:
-  ralph undo                  as before the run
-  ralph undo --to 7           as after iteration 7
-  ralph undo --to undo-1      undo the first undo")]
+    #[command(after_help = net::UNDO_HELP)]
     Undo(UndoArgs),
     /// Find the iteration that broke a gate
-    #[command(after_help = "\
-The gate runs in a copy of the workspace, on the checkpoints of the run, until the iteration is found. Exit code 0: it is \
-found. 1: the gate passes at the end, or never did.")]
+    #[command(after_help = net::BISECT_HELP)]
     Bisect(BisectArgs),
     /// Pause a run after its current iteration
     Pause(ControlArgs),
@@ -225,18 +215,8 @@ pub struct RunArgs {
     /// Also write what each iteration prints into this folder
     #[arg(short = 'l', long, value_name = "DIR")]
     pub log_dir: Option<PathBuf>,
-    /// Work in a git worktree of its own, on branch ralph/NAME [default name: the time]
-    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub worktree: Option<String>,
-    /// Do not save the tree before and after each iteration
-    #[arg(long)]
-    pub no_checkpoints: bool,
-    /// Make the workspace a git repository, if it is in none
-    #[arg(long)]
-    pub git_init: bool,
-    /// Work in this folder even if it is your home folder or one of the system's
-    #[arg(long)]
-    pub here: bool,
+    #[command(flatten)]
+    pub net: NetArgs,
     /// Print the resolved plan and the first prompt; start nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -383,59 +363,6 @@ pub struct ReplayArgs {
     pub verify: bool,
     #[command(flatten)]
     pub screen: ScreenArgs,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct DiffArgs {
-    /// A run: its id or either end of it, its name, or its folder [default: the live or else the last one of this workspace]
-    pub run: Option<String>,
-    /// N: what iteration N changed; N..M: from after N to after M [default: the last iteration]
-    #[arg(value_name = "N|N..M")]
-    pub range: Option<String>,
-    /// From before the run; without N to its last checkpoint
-    #[arg(long)]
-    pub since_start: bool,
-    /// Only which files, and how much
-    #[arg(long)]
-    pub stat: bool,
-    /// Print straight out, also on a terminal; else $PAGER or `less -R` shows it there
-    #[arg(long)]
-    pub no_pager: bool,
-    #[command(flatten)]
-    pub at: WorkspaceArg,
-    /// Print JSON: the two checkpoints, and which files differ
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct UndoArgs {
-    #[command(flatten)]
-    pub pick: PickArgs,
-    /// The state after this iteration; also the name of a checkpoint, or the beginning of its commit [default: before the run]
-    #[arg(long, value_name = "N")]
-    pub to: Option<String>,
-    /// Also set the branch, HEAD and the index back to the commit that was checked out then
-    #[arg(long)]
-    pub hard: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct BisectArgs {
-    /// A run, and behind it the gate; the gate alone means the live or else the last run of this workspace
-    #[arg(value_name = "RUN")]
-    pub run: String,
-    /// The name of the gate
-    #[arg(value_name = "GATE")]
-    pub gate: Option<String>,
-    #[command(flatten)]
-    pub at: WorkspaceArg,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -39,7 +39,7 @@ pub fn demo(args: DemoArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(&dir);
     // Nothing of the demo is worth a net.
     sources.sets.push("checkpoints=off".to_owned());
-    let code = run::work(&sources, None, &screen, false, &run::Net::default())?;
+    let code = run::work(&sources, None, &screen, false, &crate::args::NetArgs::default())?;
     let verdict = match code {
         0 => "The agent's word was not enough; the gate's was. The folder is left for a look.",
         _ => "This is not how the demo should end. The folder is left for a look.",

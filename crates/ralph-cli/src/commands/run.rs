@@ -12,17 +12,17 @@ use ralph_store::Store;
 
 use super::net::{start, worktree};
 use super::{machine, screen, workspace};
-use crate::args::{RunArgs, ScreenArgs};
+use crate::args::{NetArgs, RunArgs, ScreenArgs};
 use crate::error::CliError;
 use ralph_config::{Env, Flags, Given, Ready, Sources};
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let place = workspace(&args.at.workspace)?;
-    start::check_place(&place, args.here)?;
+    start::check_place(&place, args.net.here)?;
     let mut sources = Sources::new(place);
     sources.target = args.target;
     sources.sets = args.sets;
-    if args.no_checkpoints {
+    if args.net.no_checkpoints {
         sources.sets.push("checkpoints=off".to_owned());
     }
     sources.preset = args.preset;
@@ -42,15 +42,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
         stop_on_error: args.limits.stop_on_error,
         once: args.once,
     };
-    let net = Net { worktree: args.worktree, git_init: args.git_init };
-    work(&sources, args.log_dir, &args.screen, args.dry_run, &net)
-}
-
-/// What the command line says about the net under the code.
-#[derive(Default)]
-pub struct Net {
-    worktree: Option<String>,
-    git_init: bool,
+    work(&sources, args.log_dir, &args.screen, args.dry_run, &args.net)
 }
 
 /// Runs what these sources define.
@@ -59,7 +51,7 @@ pub fn work(
     log_dir: Option<PathBuf>,
     screen: &ScreenArgs,
     dry: bool,
-    net: &Net,
+    net: &NetArgs,
 ) -> Result<u8, CliError> {
     let log_dir = log_dir.map(std::path::absolute).transpose()?;
     let Ready { mut plan, warnings, notes, loaded } = machine::preflight(sources, log_dir)?;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
+use super::watchdog::Watchdog;
 use crate::process::resolve_program;
 use crate::workspace::Repository;
 
@@ -94,7 +95,7 @@ impl Git {
         args: impl IntoIterator<Item = S>,
         input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
-        finish(self.command(args), input)
+        finish(self.command(args), input, true)
     }
 
     /// The same, as text without the last newline.
@@ -112,7 +113,7 @@ impl Git {
         command.env("GIT_WORK_TREE", &self.repository.work_tree);
         // Attributes name the filters. The empty tree has none.
         command.env("GIT_ATTR_SOURCE", if is_long { EMPTY_TREE_SHA256 } else { EMPTY_TREE });
-        let out = finish(command, &[])?;
+        let out = finish(command, &[], true)?;
         let lines = out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
         Ok(lines.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
@@ -156,7 +157,7 @@ impl Git {
         let mut command = plain_command(&self.program);
         command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]);
         command.current_dir(folder).args(args);
-        finish(command, &[])
+        finish(command, &[], false)
     }
 }
 
@@ -164,7 +165,7 @@ impl Git {
 pub fn init(folder: &Path) -> Result<(), GitError> {
     let mut command = plain_command(&program(folder)?);
     command.arg("init").arg("--quiet").arg(folder);
-    finish(command, &[]).map(drop)
+    finish(command, &[], false).map(drop)
 }
 
 fn program(workspace: &Path) -> Result<PathBuf, GitError> {
@@ -202,9 +203,11 @@ fn bare_command(program: &Path) -> Command {
     command
 }
 
-fn finish(mut command: Command, input: &[u8]) -> Result<Vec<u8>, GitError> {
+/// `watched`: a git that hangs is ended.
+fn finish(mut command: Command, input: &[u8], watched: bool) -> Result<Vec<u8>, GitError> {
     let what = what(&command);
     let mut child = command.spawn().map_err(|error| GitError::Missing(error.to_string()))?;
+    let _dog = watched.then(|| Watchdog::over(child.id()));
     let stdin = child.stdin.take();
     let output = thread::scope(|scope| {
         if let Some(mut stdin) = stdin {

@@ -6,6 +6,7 @@
 //! stream.rs   what is written to `git fast-import`
 //! entries.rs  what a commit has, and how two of them differ
 //! undo.rs     the tree as a commit has it
+//! watchdog.rs ends a git that hangs
 //! keeping.rs  when a run saves
 //! ```
 //!
@@ -18,6 +19,7 @@ mod keeping;
 mod saver;
 mod stream;
 mod undo;
+mod watchdog;
 
 pub use entries::{Change, Entry, changes};
 pub use git::{Git, GitError, init};

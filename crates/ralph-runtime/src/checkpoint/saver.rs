@@ -5,13 +5,14 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdout, Stdio};
+use std::process::{ChildStdin, ChildStdout, Stdio};
 use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags};
 
 use super::git::{Git, GitError, complaint};
 use super::stream::{FILE, Header, LINK, PROGRAM, Stream};
+use super::watchdog::Watchdog;
 use crate::workspace::{Repository, Status, Trees};
 
 /// A bigger file is left out, and named.
@@ -151,12 +152,13 @@ impl Saver {
     fn import(
         &self,
         header: &Header<'_>,
-        fill: &mut dyn FnMut(&mut Stream<BufWriter<&mut std::process::ChildStdin>>) -> io::Result<()>,
+        fill: &mut dyn FnMut(&mut Stream<BufWriter<Watched<'_>>>) -> io::Result<()>,
     ) -> Result<(String, String), GitError> {
         let mut command = self.git.command(["fast-import", "--quiet", "--force", "--done"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| GitError::Missing(error.to_string()))?;
         let pid = child.id();
+        let dog = Watchdog::over(pid);
         let mut stdin = child.stdin.take().ok_or_else(|| io::Error::other("git has no input"))?;
         let written =
             Stream::begin(BufWriter::with_capacity(CHUNK, &mut stdin), header).and_then(|mut stream| {
@@ -190,6 +192,23 @@ impl Saver {
             Some(format!("{} at {head}", folder.display()))
         });
         nested.take(MAX_NAMES).collect()
+    }
+}
+
+/// What git takes in is a sign of life.
+struct Watched<'a> {
+    inner: &'a mut ChildStdin,
+    dog: &'a Watchdog,
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.dog.sign();
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }
 

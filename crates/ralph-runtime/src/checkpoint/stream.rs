@@ -27,7 +27,7 @@ impl<W: Write> Stream<W> {
     pub(super) fn begin(mut out: W, header: &Header<'_>) -> io::Result<Self> {
         let Header { reference, message, time, parents, from_parent } = header;
         write!(out, "feature done\ncommit {reference}\nmark :1\n")?;
-        write!(out, "committer ralph <ralph@localhost> {time} +0000\n")?;
+        writeln!(out, "committer ralph <ralph@localhost> {time} +0000")?;
         write!(out, "data {}\n{message}\n", message.len())?;
         for (at, parent) in parents.iter().enumerate() {
             writeln!(out, "{} {parent}", if at == 0 { "from" } else { "merge" })?;
