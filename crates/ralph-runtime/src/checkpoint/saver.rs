@@ -160,11 +160,11 @@ impl Saver {
         let pid = child.id();
         let dog = Watchdog::over(pid);
         let mut stdin = child.stdin.take().ok_or_else(|| io::Error::other("git has no input"))?;
-        let written =
-            Stream::begin(BufWriter::with_capacity(CHUNK, &mut stdin), header).and_then(|mut stream| {
-                fill(&mut stream)?;
-                stream.finish()
-            });
+        let out = BufWriter::with_capacity(CHUNK, Watched { inner: &mut stdin, dog: &dog });
+        let written = Stream::begin(out, header).and_then(|mut stream| {
+            fill(&mut stream)?;
+            stream.finish()
+        });
         drop(stdin);
         let answer = child.stdout.take().map(read_answer).transpose();
         let output = child.wait_with_output()?;
