@@ -156,7 +156,7 @@ impl<'a> Observation<'a> {
 
     /// The commit of the last checkpoint.
     pub fn last_checkpoint(self) -> Option<&'a str> {
-        self.state.checkpoint.as_deref()
+        self.state.trust.checkpoint.as_deref()
     }
 
     /// The files that no iteration may change.

@@ -64,8 +64,6 @@ pub struct RunState {
     pub memory: Memory,
     /// Whether programs and files are still what they were.
     pub trust: Trust,
-    /// The commit of the last checkpoint.
-    pub checkpoint: Option<String>,
     pub idle: Idle,
     /// Whether the run goes in circles.
     pub stuck: Stuck,
@@ -186,7 +184,6 @@ impl RunState {
             ledger: Ledger::default(),
             memory: memory_of(&started.plan),
             trust: Trust::default(),
-            checkpoint: None,
             idle: Idle::default(),
             stuck: Stuck::default(),
             runtime: Duration::ZERO,
@@ -236,9 +233,6 @@ impl RunState {
                 self.trust.apply_exited(exited);
                 self.notice(|running| running.exited = Some(exited.clone()));
             }
-            Event::ProgramsPinned(_) | Event::FilesProtected(_) | Event::ProofNarrowed(_) => {
-                self.trust.apply(event);
-            }
             Event::GatesStarted(_)
             | Event::GateFinished(_)
             | Event::GatesFinished(_)
@@ -250,7 +244,6 @@ impl RunState {
             | Event::JournalFailed(_) => self.apply_proof(event, at),
             Event::LoopSuspected(suspected) => self.stuck.suspected(suspected),
             Event::LoopDetected(detected) => self.apply_loop(detected),
-            Event::CheckpointSaved(saved) => self.checkpoint = Some(saved.commit.clone()),
             Event::DelayStarted(delay) => self.apply_delay(delay, at),
             Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
             Event::RunUnpaused {} => {
@@ -269,7 +262,7 @@ impl RunState {
                 self.stopped = Some(stopped.clone());
             }
             // What the others tell changes nothing here, or a part of the state looks after it itself.
-            _ => {}
+            _ => self.trust.apply(event),
         }
         self.seen_at(event, at);
     }

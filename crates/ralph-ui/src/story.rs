@@ -136,12 +136,6 @@ impl Story {
                 .into_iter()
                 .collect(),
             Event::GateFinished(gate) => vec![self.gate(gate, record)],
-            Event::FilesProtected(_) | Event::ProofNarrowed(_) | Event::BinCleaned(_) => {
-                words::trust::lines(&record.event, paint)
-            }
-            Event::CheckpointFailed(_) | Event::CheckpointRestored(_) => {
-                words::net::details(&record.event).map(|text| notice(&text)).unwrap_or_default()
-            }
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
                 vec![paint.dim(&words::stuck::suspicion(e))]
@@ -161,7 +155,7 @@ impl Story {
             Event::WaitSkipped {} => {
                 vec![paint.dim("going on")]
             }
-            other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
+            other => words::others(other, paint),
         }
     }
 

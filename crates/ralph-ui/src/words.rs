@@ -215,6 +215,20 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
     }
 }
 
+/// The lines of events that have no more to them than words.
+pub(crate) fn others(event: &Event, paint: Paint) -> Vec<String> {
+    let dim = |text: String| paint.dim(&text);
+    match event {
+        Event::CheckpointFailed(_) | Event::CheckpointRestored(_) => {
+            net::details(event).map(|text| paint.paint(Tone::Notice, &text)).into_iter().collect()
+        }
+        Event::FilesProtected(_) | Event::ProofNarrowed(_) | Event::BinCleaned(_) => {
+            trust::lines(event, paint)
+        }
+        other => gates::claim(other).map(dim).into_iter().collect(),
+    }
+}
+
 /// Everything about an event but its time, iteration and type.
 pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
     let paint = Paint { color: style.color };

@@ -112,13 +112,13 @@ mod tests {
 
     #[test]
     fn places_that_are_too_much_are_told_from_projects() {
-        let home = Path::new("/home/ada");
+        let home = Path::new("/people/ada");
         let is = |path: &str| danger(Path::new(path), Some(home)).is_some();
-        for path in ["/", "/home", "/home/ada", "/etc", "/usr/lib/x", "/tmp", "/var", "/proc/1"] {
+        for path in ["/", "/people", "/people/ada", "/etc", "/usr/lib/x", "/tmp", "/var", "/proc/1"] {
             assert!(is(path), "{path}");
         }
         for path in
-            ["/home/ada/project", "/home/bob/x", "/tmp/x", "/srv/app", "/opt/app", "/root/x", "/etcetera"]
+            ["/people/ada/project", "/people/bob/x", "/tmp/x", "/srv/app", "/opt/app", "/work/x", "/etcetera"]
         {
             assert!(!is(path), "{path}");
         }

@@ -35,10 +35,7 @@ impl Attempt {
         self.offer_ralph()?;
         let path = self.shared.path_variable();
         let begun = Instant::now();
-        if !plan.commands.is_empty() {
-            // They may change files.
-            self.shared.checkpoints.wait();
-        }
+        self.wait_before_commands();
         let task = task::text(self);
         let _ = self.before.set(begun.elapsed());
         let task = task.map_err(|error| match error {
@@ -99,6 +96,13 @@ impl Attempt {
             listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
         }
         Ok((spec, listener))
+    }
+
+    /// Commands may change files: what was there has to be safe before they run.
+    fn wait_before_commands(&self) {
+        if !self.shared.plan.commands.is_empty() {
+            self.shared.checkpoints.wait();
+        }
     }
 
     /// The folder on the agent's PATH holds `ralph`, and nothing else.
