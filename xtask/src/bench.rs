@@ -3,6 +3,7 @@
 //! docs/benchmarks.md.
 
 mod against;
+mod checkpoints;
 mod events;
 mod flood;
 mod gates;
@@ -37,6 +38,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "list", run: list::run },
     Benchmark { name: "readers", run: readers::run },
     Benchmark { name: "gates", run: gates::run },
+    Benchmark { name: "checkpoints", run: checkpoints::run },
     Benchmark { name: "routing", run: routing::run },
     Benchmark { name: "parsers", run: parsers::run },
     Benchmark { name: "stuck", run: stuck::run },

@@ -15,6 +15,7 @@ mod soak;
 mod stuck;
 mod tidy;
 mod torture;
+mod undo;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,11 @@ const TASKS: &[Task] = &[
         name: "overnight",
         summary: "Print what a recorded night of an idle agent costs, with and without idle settings.",
         run: overnight::run,
+    },
+    Task {
+        name: "undo",
+        summary: "Let random agents work, undo what they did, and compare every byte.",
+        run: undo::run,
     },
     Task { name: "help", summary: "List the tasks.", run: help },
 ];

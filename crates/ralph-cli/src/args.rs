@@ -1,5 +1,7 @@
 //! The arguments, with the help that teaches them.
 
+mod net;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,6 +9,8 @@ use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
 use ralph_evidence::detector::{DETECTORS, DetectorDef};
 
 use ralph_config::Given;
+
+pub use net::{BisectArgs, DiffArgs, NetArgs, UndoArgs};
 
 const BELOW_HELP: &str = "\
 New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key or network.
@@ -80,6 +84,15 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Stop a run: let its iteration finish, then end
     Stop(StopArgs),
+    /// Show what an iteration or the run changed
+    #[command(after_help = net::DIFF_HELP)]
+    Diff(DiffArgs),
+    /// Bring the tree back as it was before the run, or after an iteration
+    #[command(after_help = net::UNDO_HELP)]
+    Undo(UndoArgs),
+    /// Find the iteration that broke a gate
+    #[command(after_help = net::BISECT_HELP)]
+    Bisect(BisectArgs),
     /// Pause a run after its current iteration
     Pause(ControlArgs),
     /// Let a paused run go on
@@ -214,6 +227,8 @@ pub struct RunArgs {
     /// Also write what each iteration prints into this folder
     #[arg(short = 'l', long, value_name = "DIR")]
     pub log_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub net: NetArgs,
     /// Print the resolved plan and the first prompt; start nothing
     #[arg(long)]
     pub dry_run: bool,

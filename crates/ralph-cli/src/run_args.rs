@@ -42,6 +42,10 @@ pub fn split(command: &mut Command, all: impl IntoIterator<Item = OsString>) -> 
                 match options.iter().find(|option| is_long(option, &name)) {
                     Some(option) => {
                         let takes = takes_value(option) && value.is_none();
+                        if takes && is_optional(option) {
+                            out.own.push(with_name(word, &mut words));
+                            continue;
+                        }
                         out.own.push(word);
                         if takes {
                             out.own.extend(words.next());
@@ -81,6 +85,28 @@ fn is_long(option: &Arg, name: &str) -> bool {
 
 fn takes_value(option: &Arg) -> bool {
     option.get_action().takes_values()
+}
+
+/// The value may be left out.
+fn is_optional(option: &Arg) -> bool {
+    option.get_num_args().is_some_and(|count| count.min_values() == 0)
+}
+
+/// The next word is the name that goes with this option, unless it is an option or looks like a TARGET.
+fn with_name(option: OsString, words: &mut Peekable<impl Iterator<Item = OsString>>) -> OsString {
+    let is_name = |next: &OsString| {
+        let text = next.to_string_lossy();
+        !text.starts_with('-') && !text.contains('/') && !text.ends_with(".md") && !text.ends_with(".yml")
+    };
+    match words.next_if(is_name) {
+        Some(name) => {
+            let mut both = option;
+            both.push("=");
+            both.push(name);
+            both
+        }
+        None => option,
+    }
 }
 
 /// Whether the value of the last of these short options is the next word.
@@ -136,6 +162,9 @@ mod tests {
         assert_eq!(parts("run -p -x r A"), pair("run -p -x r", "A"));
         assert_eq!(parts("check r A --b"), pair("check r A --b", ""));
         assert_eq!(parts("run"), pair("run", ""));
+        assert_eq!(parts("run --worktree fix r"), pair("run --worktree=fix r", ""));
+        assert_eq!(parts("run --worktree r/RALPH.md"), pair("run --worktree r/RALPH.md", ""));
+        assert_eq!(parts("run --worktree -n 2"), pair("run --worktree -n 2", ""));
     }
 
     #[test]

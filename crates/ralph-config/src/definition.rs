@@ -6,7 +6,7 @@ use std::time::Duration;
 use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Regex, Text, Timeout};
 use ralph_core::plan::{
     Contain, Context, Core, EventLoop, Gate, Limits, Memory, Protect, ProtectPolicy, SandboxAccess,
-    SandboxFallback, SandboxLevel, Stop, StuckPlan,
+    SandboxFallback, SandboxLevel, Stop, StuckPlan, Switch, WorktreeLists,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,10 @@ pub struct Definition {
     pub sandbox_access: SandboxAccess,
     /// What each agent and gate may use, with all of its processes.
     pub limits: Limits,
+    /// Whether the tree is saved before the first iteration and after each one, as commits that no branch has. In git only.
+    pub checkpoints: Switch,
+    /// What of the files that git ignores a worktree of `--worktree` is given.
+    pub worktree: WorktreeLists,
     /// What counts as going in circles, and what to do about it.
     pub loop_detection: StuckPlan,
     /// What prompts tell of earlier iterations.
@@ -148,6 +152,8 @@ impl Default for Definition {
             sandbox_fallback: SandboxFallback::default(),
             sandbox_access: SandboxAccess::default(),
             limits: Limits::default(),
+            checkpoints: Switch::default(),
+            worktree: WorktreeLists::default(),
             loop_detection: StuckPlan::default(),
             memory: Memory::default(),
             context: Context::default(),

@@ -81,6 +81,7 @@ impl Loaded {
             contain: definition.contain,
             sandbox: sandbox(definition),
             limits: definition.limits.clone(),
+            checkpoints: definition.checkpoints,
             stuck: definition.loop_detection.clone(),
             memory: memory::memory(definition, &self.task, &self.settings),
             context: definition.context.clone(),

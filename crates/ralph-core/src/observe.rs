@@ -148,6 +148,17 @@ impl<'a> Observation<'a> {
         &self.state.trust.pinned
     }
 
+    /// The last iteration that an agent was started for; 0 before the first.
+    pub fn last_iteration(self) -> IterationNumber {
+        let begun = self.state.attempts > 0 || self.state.running().is_some();
+        IterationNumber(self.state.iterations_finished.saturating_add(u32::from(begun)))
+    }
+
+    /// The commit of the last checkpoint.
+    pub fn last_checkpoint(self) -> Option<&'a str> {
+        self.state.trust.checkpoint.as_deref()
+    }
+
     /// The files that no iteration may change.
     pub fn protected_files(self) -> &'a [ProtectedFile] {
         &self.state.trust.protected

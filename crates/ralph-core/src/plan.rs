@@ -9,6 +9,7 @@ mod gate;
 mod idle;
 mod limits;
 mod memory;
+mod net;
 mod protect;
 mod sandbox;
 mod section;
@@ -35,6 +36,7 @@ use crate::hat::HatsPlan;
 use crate::time::millis;
 
 pub use memory::{Context, ContextChange, Core, CoreChange, Memory, MemoryChange};
+pub use net::{Switch, WorktreeLists, WorktreePlan};
 pub use protect::{Protect, ProtectLists, ProtectPolicy};
 pub use sandbox::{SandboxAccess, SandboxFallback, SandboxLevel, SandboxPlan};
 pub use signals::SignalPlan;
@@ -106,6 +108,12 @@ pub struct Plan {
     /// What its programs may use.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
+    /// Whether the tree is saved before the first iteration and after each one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub checkpoints: Switch,
+    /// The worktree that the run was given, where it does not work in the person's own checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreePlan>,
     /// What counts as being stuck.
     #[serde(rename = "loop_detection")]
     pub stuck: StuckPlan,
@@ -163,6 +171,8 @@ impl Plan {
             contain: Contain::default(),
             sandbox: SandboxPlan::default(),
             limits: Limits::default(),
+            checkpoints: Switch::default(),
+            worktree: None,
             stuck: StuckPlan::default(),
             memory: Memory::default(),
             context: Context::default(),

@@ -233,9 +233,6 @@ impl RunState {
                 self.trust.apply_exited(exited);
                 self.notice(|running| running.exited = Some(exited.clone()));
             }
-            Event::ProgramsPinned(_) | Event::FilesProtected(_) | Event::ProofNarrowed(_) => {
-                self.trust.apply(event);
-            }
             Event::GatesStarted(_)
             | Event::GateFinished(_)
             | Event::GatesFinished(_)
@@ -265,7 +262,7 @@ impl RunState {
                 self.stopped = Some(stopped.clone());
             }
             // What the others tell changes nothing here, or a part of the state looks after it itself.
-            _ => {}
+            _ => self.trust.apply(event),
         }
         self.seen_at(event, at);
     }
@@ -326,7 +323,7 @@ impl RunState {
     /// The run was at work until now.
     fn seen_at(&mut self, event: &Event, at: Timestamp) {
         // What is said to a stopped run does not make it one that was at work until then.
-        if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_) | Event::HatReset(_))) {
+        if !matches!((&self.phase, event), (Phase::Stopped, said) if is_said_to_stopped(said)) {
             self.last_at = self.last_at.max(at);
         }
         match &mut self.phase {
@@ -571,6 +568,18 @@ impl RunState {
             (before, running) => Some(before.unwrap_or(0.0) + running.unwrap_or(0.0)),
         }
     }
+}
+
+/// What comes to a run that nobody works on.
+fn is_said_to_stopped(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::GuidanceAdded(_)
+            | Event::HatReset(_)
+            | Event::CheckpointSaved(_)
+            | Event::CheckpointFailed(_)
+            | Event::CheckpointRestored(_)
+    )
 }
 
 /// A bus on which nothing but the start is due.

@@ -14,6 +14,7 @@ use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 
 use crate::evidence::Evidence;
+use crate::net::Net;
 use crate::row::{IterationRow, RowOutcome};
 use crate::rows::RowFolder;
 use crate::snapshot::*;
@@ -51,6 +52,7 @@ pub struct Fold {
     gates: Vec<GateFinished>,
     suspicions: Vec<LoopSuspected>,
     evidence: Evidence,
+    net: Net,
     stopped_at: Option<Timestamp>,
     containment: Option<Containment>,
 }
@@ -76,6 +78,7 @@ impl Fold {
     /// Takes a record that has been counted already.
     pub fn recall(&mut self, record: &Record) {
         self.evidence.apply(record);
+        self.net.apply(record);
         self.apply_to_rows(record);
         self.hear(record);
         match &record.event {
@@ -216,6 +219,7 @@ impl Fold {
             protected_changes: protected_changes(run),
             containment: self.containment.clone(),
             tampering: tampering(run),
+            net: self.net.now(plan),
             stuck: self.stuck(run),
             idle: idle(run),
             claims: self.claims.iter().cloned().collect(),

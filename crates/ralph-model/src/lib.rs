@@ -11,6 +11,7 @@
 mod evidence;
 mod fold;
 mod listing;
+mod net;
 mod next;
 mod request;
 mod row;
@@ -24,6 +25,7 @@ pub mod text;
 
 pub use fold::{Fold, ROWS};
 pub use listing::RunListing;
+pub use net::{BestSoFar, NetNow, WorktreeNow};
 pub use request::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right};
 pub use row::{IterationRow, RowClaim, RowFiles, RowGate, RowOutcome, RowTools, RowTopic, Spent};
 pub use rows::RowFolder;

@@ -17,6 +17,7 @@ use ralph_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::net::NetNow;
 use crate::row::IterationRow;
 
 /// Raised when a field changes its meaning or goes. A new field raises nothing.
@@ -77,6 +78,9 @@ pub struct RunSnapshot {
     /// What keeps the processes of the run together, and what they may reach, in its last session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<Containment>,
+    /// What of the tree is saved.
+    #[serde(default)]
+    pub net: NetNow,
     pub stuck: StuckNow,
     pub idle: IdleNow,
     /// The last claims of completion that were judged, oldest first.

@@ -17,6 +17,7 @@ use ralph_store::RunDir;
 
 use crate::attempt::prepare::memory;
 use crate::attempt::{Attempt, MakeDialogue, Unreported};
+use crate::checkpoint::Checkpoints;
 use crate::driver::Envelope;
 use crate::footprints::Footprints;
 use crate::gate::Round;
@@ -58,6 +59,7 @@ pub(crate) struct Prepared {
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
     pub(crate) secrets: Arc<Secrets>,
+    pub(crate) checkpoints: Checkpoints,
 }
 
 /// What every attempt needs.
@@ -81,6 +83,7 @@ pub(crate) struct Shared {
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
     pub(crate) secrets: Arc<Secrets>,
+    pub(crate) checkpoints: Checkpoints,
     /// Looks for circles.
     pub(crate) watch: Mutex<Watch>,
     /// Talks to every agent, instead of the dialogue that its format has.
@@ -144,7 +147,7 @@ impl Executor {
         supervisor: Supervisor,
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
-        Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline, secrets }: Prepared,
+        Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline, secrets, checkpoints }: Prepared,
         at_work: Weak<()>,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
@@ -178,6 +181,7 @@ impl Executor {
             protection,
             baseline,
             secrets,
+            checkpoints,
             watch,
             dialogue,
         };

@@ -72,6 +72,7 @@ impl Round {
     }
 
     pub(crate) fn run(mut self) {
+        self.shared.checkpoints.wait();
         let before = self.shared.look_at_tree();
         let jobs = jobs(self.shared.plan.gate_jobs);
         let queue: Mutex<VecDeque<&Gate>> = Mutex::new(self.work.gates.iter().collect());

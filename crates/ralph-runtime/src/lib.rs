@@ -2,6 +2,7 @@
 
 mod attempt;
 mod both_ends;
+pub mod checkpoint;
 pub mod clock;
 pub mod control;
 mod drawing;

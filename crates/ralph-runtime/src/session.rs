@@ -8,9 +8,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    Containment, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed,
-    RunStarted, RunStopped,
+    CheckpointReason, Containment, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile,
+    RunResumed, RunStarted, RunStopped,
 };
+use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::observe::{Folder, Observation};
 use ralph_core::plan::{Contain, Plan, SettingsChange, TamperingPolicy};
@@ -20,9 +21,11 @@ use ralph_evidence::Watch;
 use ralph_store::{Position, RunDir, Store, StoreError};
 
 use crate::attempt::MakeDialogue;
+use crate::checkpoint::{Checkpoints, Moment};
 use crate::control::{Server, Service};
 use crate::driver::{Driver, Envelope};
 use crate::executor::{Executor, Prepared};
+use crate::footprints::Footprints;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
 use crate::sandbox::{Sandbox, Unenforceable};
@@ -210,11 +213,16 @@ impl Session {
 
     /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
     pub fn record(mut self, command: Command) -> Result<Vec<Event>, SessionError> {
-        let Start::Old(mut engine, _) = self.start else { return Ok(Vec::new()) };
+        self.note(Input::Command(command))
+    }
+
+    /// Records something that was seen of a run that is not working.
+    pub fn note(&mut self, input: Input) -> Result<Vec<Event>, SessionError> {
+        let Start::Old(engine, _) = &mut self.start else { return Ok(Vec::new()) };
         // A run that crashed was not at work until now: its clock stands where it was last seen.
         let run = engine.observe();
         let now = if run.stopped().is_some() { clock::now() } else { run.last_at() };
-        let step = engine.handle(now, self.secrets.cleaned(Input::Command(command)));
+        let step = engine.handle(now, self.secrets.cleaned(input));
         let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();
         self.journal.append(&batch)?;
         Ok(step.events)
@@ -244,6 +252,7 @@ impl Session {
         let supervisor = supervisor(start.plan(), &inbox)?;
         supervisor.prewarm();
 
+        let checkpoints = checkpoints(&start, &run, &inbox);
         let baseline = baseline(&start, &run)?;
         let (pins, protection) = trust(&start, &change, &run, &inbox)?;
         survivors.sweep(&inbox)?;
@@ -259,7 +268,8 @@ impl Session {
         let (engine, first, watch) = begin(&run, start, (version, containment), change, now);
         let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
         let driver_secrets = Arc::clone(&secrets);
-        let prepared = Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline, secrets };
+        let prepared =
+            Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline, secrets, checkpoints };
         let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared, Arc::downgrade(&at_work))?;
         let engine = Driver { engine, journal, executor, inbox: outbox, secrets: driver_secrets, publish }
             .run(now, first)?;
@@ -332,6 +342,23 @@ fn supervisor(plan: &Plan, inbox: &Sender<Envelope>) -> io::Result<Supervisor> {
     let inbox = inbox.clone();
     let tell = move |keeper| drop(inbox.send(Input::Report(Report::KeeperStarted(keeper)).into()));
     Ok(Supervisor::new(process::keeper_exe()?, 1, contain).telling(tell))
+}
+
+/// Begins to save the tree as it is now.
+fn checkpoints(start: &Start, run: &RunDir, inbox: &Sender<Envelope>) -> Checkpoints {
+    let plan = start.plan();
+    if !plan.checkpoints.is_on() {
+        return Checkpoints::default();
+    }
+    let seen = start.observe();
+    let moment = match seen.map(Observation::last_iteration) {
+        None => Moment { why: CheckpointReason::Start, iteration: IterationNumber(0) },
+        Some(iteration) => Moment { why: CheckpointReason::Resume, iteration },
+    };
+    let parent = seen.and_then(Observation::last_checkpoint).map(str::to_owned);
+    let checkpoints = Checkpoints::of(&plan.workspace, &run.id.0, parent);
+    checkpoints.begin(moment, Footprints::of(plan).paths(), inbox);
+    checkpoints
 }
 
 /// The tests as they were when the run began.

@@ -80,6 +80,11 @@ impl Store {
         self.root.join("scratch")
     }
 
+    /// Where runs that were given a worktree have it.
+    pub fn worktrees_dir(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
     pub fn runs_dir(&self) -> PathBuf {
         self.root.join("runs")
     }
@@ -211,7 +216,7 @@ pub struct Listed {
 
 impl Listed {
     pub(crate) fn is_of(&self, workspace: &Path) -> bool {
-        self.summary.as_ref().is_some_and(|summary| summary.workspace == workspace)
+        self.summary.as_ref().is_some_and(|summary| summary.is_of(workspace))
     }
 }
 

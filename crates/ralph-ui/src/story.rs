@@ -149,10 +149,6 @@ impl Story {
                 .into_iter()
                 .collect(),
             Event::GateFinished(gate) => vec![self.gate(gate, record)],
-            Event::FilesProtected(_)
-            | Event::ProofNarrowed(_)
-            | Event::BinCleaned(_)
-            | Event::SurvivorsSwept(_) => words::trust::lines(&record.event, paint),
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
                 vec![paint.dim(&words::stuck::suspicion(e))]
@@ -169,8 +165,10 @@ impl Story {
             Event::WakeTriggered(woken) => {
                 vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
             }
-            Event::WaitSkipped {} => vec![paint.dim("going on")],
-            other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
+            Event::WaitSkipped {} => {
+                vec![paint.dim("going on")]
+            }
+            other => words::others(other, paint),
         }
     }
 

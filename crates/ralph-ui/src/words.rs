@@ -2,6 +2,7 @@
 
 pub(crate) mod contain;
 pub(crate) mod gates;
+pub(crate) mod net;
 pub(crate) mod stuck;
 pub(crate) mod trust;
 
@@ -215,6 +216,21 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
     }
 }
 
+/// The lines of events that have no more to them than words.
+pub(crate) fn others(event: &Event, paint: Paint) -> Vec<String> {
+    let dim = |text: String| paint.dim(&text);
+    match event {
+        Event::CheckpointFailed(_) | Event::CheckpointRestored(_) => {
+            net::details(event).map(|text| paint.paint(Tone::Notice, &text)).into_iter().collect()
+        }
+        Event::FilesProtected(_)
+        | Event::ProofNarrowed(_)
+        | Event::BinCleaned(_)
+        | Event::SurvivorsSwept(_) => trust::lines(event, paint),
+        other => gates::claim(other).map(dim).into_iter().collect(),
+    }
+}
+
 /// Everything about an event but its time, iteration and type.
 pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
     let paint = Paint { color: style.color };
@@ -284,7 +300,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             let reason = paint.paint(Tone::of_stop(e.kind), &clean(e.reason.as_str()));
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
-        other => trust::details(other).unwrap_or_else(|| fields(other)),
+        other => trust::details(other).or_else(|| net::details(other)).unwrap_or_else(|| fields(other)),
     }
 }
 

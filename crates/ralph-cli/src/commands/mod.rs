@@ -16,6 +16,7 @@ mod keyboard;
 mod list;
 mod logs;
 mod machine;
+mod net;
 mod presets;
 mod replay;
 mod resume;
@@ -48,6 +49,9 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Explain(args) => show::explain(args),
         Command::Replay(args) => replay::replay(args),
         Command::Stop(args) => control::stop(args),
+        Command::Diff(args) => net::diff::diff(args),
+        Command::Undo(args) => net::undo::undo(args),
+        Command::Bisect(args) => net::bisect::bisect(args),
         Command::Pause(args) => control::pause(args),
         Command::Unpause(args) => control::unpause(args),
         Command::Say(args) => control::say(args),

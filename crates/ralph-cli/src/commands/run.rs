@@ -12,16 +12,22 @@ use ralph_runtime::session::Session;
 use ralph_runtime::task;
 use ralph_store::{Store, plain};
 
+use super::net::{start as at_start, worktree};
 use super::{background, machine, work, workspace};
-use crate::args::{RunArgs, ScreenArgs};
+use crate::args::{NetArgs, RunArgs, ScreenArgs};
 use crate::error::CliError;
 use ralph_config::{Env, Flags, Given, Ready, Sources};
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
-    let mut sources = Sources::new(workspace(&args.at.workspace)?);
+    let place = workspace(&args.at.workspace)?;
+    at_start::check_place(&place, args.net.here)?;
+    let mut sources = Sources::new(place);
     sources.target = args.target;
     sources.sets = args.sets;
     sources.sets.extend(args.sandbox.map(|level| format!("sandbox={level}")));
+    if args.net.no_checkpoints {
+        sources.sets.push("checkpoints=off".to_owned());
+    }
     sources.preset = args.preset;
     let rest = args.args.into_iter().map(Given::Positional);
     sources.given = Some(args.given.into_iter().chain(rest).collect());
@@ -43,7 +49,7 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
     if args.detach && !background::is_detached() {
         return background::start(args.screen.json);
     }
-    start(&sources, args.log_dir, &args.screen, args.dry_run)
+    start(&sources, args.log_dir, &args.screen, args.dry_run, &args.net)
 }
 
 /// Runs what these sources define.
@@ -52,10 +58,11 @@ pub fn start(
     log_dir: Option<PathBuf>,
     screen: &ScreenArgs,
     dry: bool,
+    net: &NetArgs,
 ) -> Result<u8, CliError> {
     let log_dir = log_dir.map(std::path::absolute).transpose()?;
     log_dir.iter().try_for_each(|dir| super::writable_name("log folder", dir))?;
-    let Ready { plan, warnings, notes, .. } = machine::preflight(sources, log_dir)?;
+    let Ready { mut plan, warnings, notes, loaded } = machine::preflight(sources, log_dir)?;
     notes.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     // What `ralph check` explains is only counted here.
     match warnings.len() {
@@ -67,6 +74,16 @@ pub fn start(
         return dry_run(&plan);
     }
     let store = Store::from_env()?;
+    let mut said = Vec::new();
+    if let Some(name) = &net.worktree {
+        said = worktree::enter(&store, &mut plan, name, &loaded.definition.worktree)?;
+    }
+    let about_net = at_start::notes(&plan, net.git_init)?;
+    // Who reads only events or only the end has no use for it.
+    if !screen.json && !screen.quiet {
+        said.extend(about_net);
+    }
+    said.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     let session = Session::create(&store, plan)?;
     let stopped = work::work(session, Fold::default(), SettingsChange::default(), screen);
     super::clean::keep_quota(&store);

@@ -19,6 +19,7 @@ mod hats;
 mod hostile;
 mod leftovers;
 mod locking;
+mod net;
 mod output;
 mod protocol;
 mod pty;

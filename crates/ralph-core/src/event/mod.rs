@@ -4,6 +4,7 @@
 //! from one. [`Event::input`] tells which; replaying the inputs through a fresh engine must give the decisions again.
 
 mod agent;
+mod checkpoint;
 mod claim;
 mod command;
 mod contain;
@@ -19,6 +20,7 @@ mod vocabulary;
 mod wait;
 
 pub use agent::*;
+pub use checkpoint::*;
 pub use claim::*;
 pub use command::*;
 pub use contain::*;

@@ -170,6 +170,9 @@ vocabulary! {
         "programs.pinned" => ProgramsPinned(ProgramsPinned): run, buffered, hidden;
         "files.protected" => FilesProtected(FilesProtected): run, synced, line;
         "bin.cleaned" => BinCleaned(BinCleaned): run, buffered, line;
+        "checkpoint.saved" => CheckpointSaved(CheckpointSaved): run, synced, hidden;
+        "checkpoint.failed" => CheckpointFailed(CheckpointFailed): run, buffered, line;
+        "checkpoint.restored" => CheckpointRestored(CheckpointRestored): run, synced, line;
         "journal.cut" => JournalCut(JournalCut): run, buffered, hidden;
         "journal.failed" => JournalFailed(JournalFailed): run, buffered, line;
     }

@@ -21,23 +21,23 @@ const MAX_CONFIG: u64 = 1 << 20;
 
 /// A repository, by its folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Repository {
+pub struct Repository {
     /// Where the files are.
     pub work_tree: PathBuf,
     /// What this checkout alone has: HEAD and index.
-    pub(super) git_dir: PathBuf,
+    pub(crate) git_dir: PathBuf,
     /// What all worktrees share.
-    pub(super) common_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
 }
 
 impl Repository {
     /// The repository that this folder is in.
-    pub(super) fn find(folder: &Path) -> Option<Self> {
+    pub fn find(folder: &Path) -> Option<Self> {
         folder.ancestors().find_map(Self::open)
     }
 
     /// The repository whose top folder this is.
-    pub(super) fn open(folder: &Path) -> Option<Self> {
+    pub fn open(folder: &Path) -> Option<Self> {
         let entry = folder.join(".git");
         let meta = std::fs::metadata(&entry).ok()?;
         let git_dir = if meta.is_dir() {
@@ -55,7 +55,7 @@ impl Repository {
     }
 
     /// The commit that is checked out. `None`: there is none yet, or it is kept in a way that is not known here.
-    pub(super) fn head(&self) -> Option<String> {
+    pub fn head(&self) -> Option<String> {
         let mut name = "HEAD".to_owned();
         for _ in 0..MAX_HOPS {
             let value = self.reference(&name)?;
@@ -65,6 +65,21 @@ impl Repository {
             }
         }
         None
+    }
+
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// What all worktrees of this repository share.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// The branch that is checked out, by its whole name. `None`: a commit is checked out, and no branch.
+    pub fn branch(&self) -> Option<String> {
+        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        head.strip_prefix("ref:").map(|name| name.trim().to_owned())
     }
 
     fn reference(&self, name: &str) -> Option<String> {
@@ -85,7 +100,7 @@ impl Repository {
     }
 
     /// The paths that git tracks, from the top folder. Those of a sparse checkout that are not there may be missing.
-    pub(super) fn tracked(&self) -> io::Result<Vec<PathBuf>> {
+    pub(crate) fn tracked(&self) -> io::Result<Vec<PathBuf>> {
         let id_length = if self.uses_sha256() { 32 } else { 20 };
         let path = self.git_dir.join("index");
         let index = match plain::read(&path, Links::Follow, MAX_INDEX) {

@@ -133,13 +133,13 @@ struct Known {
 
 /// Everything that changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Status {
-    size: u64,
+pub(crate) struct Status {
+    pub(crate) size: u64,
     modified: (i64, i64),
     /// Nobody can set this one back.
     changed: (i64, i64),
     place: (u64, u64),
-    mode: u32,
+    pub(crate) mode: u32,
 }
 
 impl Trees {
@@ -177,6 +177,17 @@ impl Trees {
     pub fn list(&self) -> io::Result<Vec<PathBuf>> {
         let paths = self.paths(Repository::find(&self.workspace).as_ref())?;
         Ok(paths.into_iter().map(|(path, _)| path).collect())
+    }
+
+    /// The paths that count, without ralph's own files, as [`Trees::list`] has them.
+    pub(crate) fn list_past(&mut self, footprints: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
+        self.footprints = footprints;
+        self.list()
+    }
+
+    /// Those of them that no ignore rule matches, and the repositories inside this one.
+    pub(crate) fn unignored(&self) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+        Ok(self.walk(true))
     }
 
     pub fn look(&mut self) -> io::Result<Tree> {
@@ -304,7 +315,7 @@ impl Trees {
 }
 
 impl Status {
-    fn of(meta: &Metadata) -> Self {
+    pub(crate) fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.len(),
             modified: (meta.mtime(), meta.mtime_nsec()),
@@ -312,6 +323,11 @@ impl Status {
             place: (meta.dev(), meta.ino()),
             mode: meta.mode(),
         }
+    }
+
+    /// Whether a change after this reading would show in the status, wherever the file is.
+    pub(crate) fn is_settled_anywhere(&self, read_at: SystemTime) -> bool {
+        self.is_settled(read_at, COARSEST_TICK)
     }
 
     /// Whether a change after this reading would show in the status.

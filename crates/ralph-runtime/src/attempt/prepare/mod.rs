@@ -36,6 +36,7 @@ impl Attempt {
         let level = self.shared.sandbox.of_agent(hat::sandbox(plan, &self.spawn.prompt));
         let path = self.shared.path_variable(level);
         let begun = Instant::now();
+        self.wait_before_commands();
         let task = task::text(self);
         let _ = self.before.set(begun.elapsed());
         let task = task.map_err(|error| match error {
@@ -89,6 +90,13 @@ impl Attempt {
             listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
         }
         Ok((spec, listener))
+    }
+
+    /// Commands may change files: what was there has to be safe before they run.
+    fn wait_before_commands(&self) {
+        if !self.shared.plan.commands.is_empty() {
+            self.shared.checkpoints.wait();
+        }
     }
 
     /// The folder on the agent's PATH holds `ralph`, and nothing else.
