@@ -107,7 +107,7 @@ impl Default for Definition {
             credit: None,
             stop_on_completion_signal: false,
             completion_signal: None,
-            idle: Idle(None),
+            idle: Idle::default(),
             on_state: OnState::default(),
             wake: WakeDef::default(),
             enabled: true,

@@ -296,7 +296,7 @@ impl<'a> Observation<'a> {
 
     /// How many iterations in a row have said that there is nothing to do.
     pub fn idle_streak(self) -> u32 {
-        self.state.idle.streak
+        self.state.idle_streak()
     }
 
     /// Why the agent is blocked, in its words.

@@ -492,6 +492,9 @@ impl RunState {
             _ => None,
         };
         self.stuck.finished(finished, exited.as_deref());
+        if self.idle.state.is_none() && self.stuck.nothings == 0 {
+            self.idle.forget();
+        }
         let patience = &mut self.patience;
         (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
         patience.context_too_long = finished.class == Some(FailureClass::ContextTooLong);

@@ -399,6 +399,33 @@ pub struct IdleNow {
     pub why: Option<String>,
     /// What waiting has saved so far.
     pub saved: Option<SavedByWaiting>,
+    /// Nobody has set how to wait: these are the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_wait: Option<DefaultWait>,
+}
+
+/// How ralph waits for an idle agent where nobody has set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DefaultWait {
+    #[serde(rename = "first_ms", with = "millis")]
+    #[schemars(with = "u64")]
+    pub first: Duration,
+    #[serde(rename = "longest_ms", with = "millis")]
+    #[schemars(with = "u64")]
+    pub longest: Duration,
+}
+
+/// What a run waits for, with all that is needed to say so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitNow {
+    pub reason: DelayReason,
+    pub until: Timestamp,
+    /// Iterations in a row that had nothing to do.
+    #[serde(default)]
+    pub streak: u32,
+    /// What the agent wants to know, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -435,6 +462,12 @@ impl RunSnapshot {
         Some(
             limits.fold(first, |nearest, next| if next.fraction > nearest.fraction { next } else { nearest }),
         )
+    }
+
+    /// What the run waits for, if it does.
+    pub fn wait(&self) -> Option<WaitNow> {
+        let PhaseNow::Waiting { reason, until, .. } = self.phase else { return None };
+        Some(WaitNow { reason, until, streak: self.idle.streak, why: self.idle.why.clone() })
     }
 
     pub fn limit(&self, key: &str) -> Option<&LimitReading> {

@@ -121,8 +121,9 @@ impl LiveScreen {
                 let open = open.collect::<Vec<_>>().join(", ");
                 (Tone::Plain, format!("{} #{iteration}  {took}  gates: {open}", self.frame()), none())
             }
-            PhaseNow::Waiting { reason, until, .. } => {
-                let words = waits::counting((*reason, *until), &run, self.now, &self.story.style);
+            PhaseNow::Waiting { reason, .. } => {
+                let wait = run.wait()?;
+                let words = waits::counting(&wait, &run.run.0, self.now, &self.story.style);
                 let can_skip = self.keys && *reason != DelayReason::Limit;
                 let key = if can_skip { "  (r: go on now)" } else { "" };
                 (Tone::Dim, format!("{} {words}{key}", self.frame()), none())

@@ -83,9 +83,9 @@ fn state_words(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
         PhaseNow::Gates { iteration, since, .. } => {
             format!("the gates judge iteration {iteration}, for {}", elapsed(now.since(*since)))
         }
-        PhaseNow::Waiting { reason, until, .. } => {
-            let words = waits::counting((*reason, *until), run, now, style);
-            fit(&format!("waiting: {words}"), COLUMNS - LABEL)
+        PhaseNow::Waiting { .. } => {
+            let words = run.wait().map(|wait| waits::counting(&wait, &run.run.0, now, style));
+            fit(&format!("waiting: {}", words.unwrap_or_default()), COLUMNS - LABEL)
         }
         PhaseNow::Paused { .. } => paint.paint(Tone::Notice, "paused"),
         PhaseNow::Deciding | PhaseNow::Stopped => "between iterations".to_owned(),

@@ -1,6 +1,6 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
-use ralph_model::event::{DelayStarted, DetectorKey, Event, GateFinished, JournalFailed};
+use ralph_model::event::{DelayReason, DelayStarted, DetectorKey, Event, GateFinished, JournalFailed};
 use ralph_model::record::Record;
 use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
@@ -22,6 +22,8 @@ pub(crate) struct Story {
     /// Something was told since the last closing block.
     open: bool,
     suspicions: Suspicions,
+    /// It was said that idle waits are as they are by default.
+    told_idle: bool,
 }
 
 /// A detector that goes on about the same thing is shown once.
@@ -50,7 +52,7 @@ impl Suspicions {
 impl Story {
     pub fn new(options: ScreenOptions) -> Story {
         let ScreenOptions { verbosity, style, fold, .. } = options;
-        Story { fold, style, verbosity, open: false, suspicions: Suspicions::default() }
+        Story { fold, style, verbosity, open: false, suspicions: Suspicions::default(), told_idle: false }
     }
 
     pub fn paint(&self) -> Paint {
@@ -91,7 +93,7 @@ impl Story {
         }
     }
 
-    fn lines(&self, record: &Record) -> Vec<String> {
+    fn lines(&mut self, record: &Record) -> Vec<String> {
         let paint = self.paint();
         let running = self.fold.is_at_work();
         let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];
@@ -150,7 +152,11 @@ impl Story {
             }
             Event::DelayStarted(delay) => {
                 let run = self.seen(Some(record));
-                vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))]
+                let mut lines = vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))];
+                if delay.reason == DelayReason::Idle && !std::mem::replace(&mut self.told_idle, true) {
+                    lines.extend(run.as_ref().and_then(waits::by_default).map(|text| paint.dim(&text)));
+                }
+                lines
             }
             Event::WakeTriggered(woken) => {
                 vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
