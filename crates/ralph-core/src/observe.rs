@@ -329,6 +329,11 @@ impl<'a> Observation<'a> {
         self.state.phase == Phase::Paused && self.state.stuck.asking
     }
 
+    /// What a person has to mend before a paused run can go on.
+    pub fn paused_for(self) -> Option<&'a str> {
+        self.state.paused_for.as_deref().filter(|_| self.state.phase == Phase::Paused)
+    }
+
     /// An alarm of a detector ends the run.
     pub fn is_ended_by_loop(self) -> bool {
         self.state.stuck.ends

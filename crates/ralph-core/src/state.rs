@@ -15,7 +15,7 @@ pub use idle::{Idle, Saved};
 
 use crate::check::Ledger;
 use crate::event::{
-    AgentExited, AgentSwitched, DelayReason, DelayStarted, Event, GatesFinished, InterruptCause,
+    AgentExited, AgentSwitched, DelayReason, DelayStarted, Event, Exit, GatesFinished, InterruptCause,
     IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, LoopDetected, RunResumed,
     RunStopped, StopRequest, UsageUpdated,
 };
@@ -84,6 +84,8 @@ pub struct RunState {
     pub guidance: Vec<String>,
     pub stop_request: Option<StopRequest>,
     pub pause_requested: bool,
+    /// What a person has to mend before the run can go on.
+    pub paused_for: Option<String>,
     pub stopped: Option<RunStopped>,
 }
 
@@ -195,6 +197,7 @@ impl RunState {
             guidance: Vec::new(),
             stop_request: None,
             pause_requested: false,
+            paused_for: None,
             stopped: None,
         })
     }
@@ -231,6 +234,10 @@ impl RunState {
             Event::ToolFinished(end) => self.apply_tool_end(end),
             Event::AgentExited(exited) => {
                 self.trust.apply_exited(exited);
+                if let Exit::NoPrompt { message } = &exited.exit {
+                    self.pause_requested = true;
+                    self.paused_for = Some(message.clone());
+                }
                 self.notice(|running| running.exited = Some(exited.clone()));
             }
             Event::ProgramsPinned(_) | Event::FilesProtected(_) | Event::ProofNarrowed(_) => {
@@ -347,6 +354,7 @@ impl RunState {
         self.pid = resumed.pid;
         self.stop_request = None;
         (self.pause_requested, self.stuck.asking) = (false, false);
+        self.paused_for = None;
         self.stopped = None;
         if let Phase::Checking(checking) = &self.phase {
             // The gates died with ralph, and run again. What they worked counts.
@@ -369,6 +377,7 @@ impl RunState {
 
     fn apply_started(&mut self, started: &IterationStarted, at: Timestamp) {
         self.attempts = started.attempt;
+        self.paused_for = None;
         self.ledger.next_iteration();
         self.unjudged = None;
         self.idle.unanswered = false;

@@ -58,6 +58,9 @@ pub struct RunSnapshot {
     pub activity: Option<Activity>,
     /// A person must act, or the run does not go on.
     pub needs_person: Option<NeedsPerson>,
+    /// What has to be mended before a paused run can go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_for: Option<String>,
     /// What a person would type now.
     pub next: Vec<NextStep>,
     /// The first messages that no finished iteration has carried yet.
@@ -304,6 +307,10 @@ pub enum Need {
     Blocked,
     /// No process works on the run any more.
     Crashed,
+    /// Somebody has to look at the agent's work.
+    Review,
+    /// The prompt is empty.
+    Prompt,
 }
 
 /// A command to type, and what for.

@@ -129,6 +129,10 @@ impl LiveScreen {
                 (Tone::Dim, format!("{} {words}{key}", self.frame()), none())
             }
             PhaseNow::Paused { asking: true } if self.keys => (Tone::Notice, stuck::KEYS.to_owned(), none()),
+            PhaseNow::Paused { .. } if run.paused_for.is_some() => {
+                let need = run.needs_person.as_ref().map(|need| need.sentence()).unwrap_or_default();
+                (Tone::Notice, format!("paused; needs you: {need}"), none())
+            }
             PhaseNow::Paused { .. } => {
                 (Tone::Notice, format!("paused: ralph unpause {}", clean(&run.run.0)), none())
             }

@@ -33,6 +33,9 @@ pub fn render(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
         rows.push(("said", fit(&now.text, COLUMNS - LABEL)));
     }
     rows.extend(labelled("hats", wrap_list(&topics::hats(&run.hats), COLUMNS - LABEL)));
+    if let Some(need) = &run.needs_person {
+        rows.extend(labelled("needs you", wrap(&need.sentence(), COLUMNS - LABEL)));
+    }
     if run.guidance_count > 0 {
         let messages = count(run.guidance_count, "message", "messages");
         rows.push(("guidance", format!("{messages} not yet taken up")));

@@ -105,6 +105,10 @@ impl Story {
             Event::AgentSwitched(switched) => notice(&format!("{} takes over", clean(&switched.name))),
             Event::LimitHit(limit) => notice(&format!("usage limit: {}", words::foreign(&limit.message))),
             Event::UnpauseRequested { .. } if running => notice("will not pause after this iteration"),
+            Event::RunPaused {} if self.needs(record).is_some() => {
+                let need = self.needs(record).unwrap_or_default();
+                vec![paint.paint(Tone::Notice, &format!("paused; needs you: {need}"))]
+            }
             Event::RunPaused {} => {
                 notice(&format!("paused; go on with: ralph unpause{}", self.run_arg(record)))
             }
@@ -156,6 +160,8 @@ impl Story {
                 if delay.reason == DelayReason::Idle && !std::mem::replace(&mut self.told_idle, true) {
                     lines.extend(run.as_ref().and_then(waits::by_default).map(|text| paint.dim(&text)));
                 }
+                let needs = self.needs(record).filter(|_| delay.reason != DelayReason::Question);
+                lines.extend(needs.map(|need| paint.paint(Tone::Notice, &format!("needs you: {need}"))));
                 lines
             }
             Event::WakeTriggered(woken) => {
@@ -166,6 +172,11 @@ impl Story {
             }
             other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
         }
+    }
+
+    /// What a person has to do now, with the command.
+    fn needs(&self, record: &Record) -> Option<String> {
+        self.seen(Some(record))?.needs_person.map(|need| need.sentence())
     }
 
     fn ended(&self, row: &IterationRow, record: &Record) -> Vec<String> {

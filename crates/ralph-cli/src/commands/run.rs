@@ -1,5 +1,6 @@
 //! `ralph run`
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use ralph_core::ids::IterationNumber;
@@ -13,7 +14,7 @@ use ralph_store::Store;
 use super::{machine, screen, workspace};
 use crate::args::{RunArgs, ScreenArgs};
 use crate::error::CliError;
-use ralph_config::{Env, Flags, Given, Ready, Sources};
+use ralph_config::{ConfigError, Env, Flags, Given, Ready, Sources};
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
@@ -47,10 +48,14 @@ pub fn work(
     dry: bool,
 ) -> Result<u8, CliError> {
     let log_dir = log_dir.map(std::path::absolute).transpose()?;
-    let Ready { plan, warnings, notes, .. } = machine::preflight(sources, log_dir)?;
+    let Ready { plan, warnings, mistakes, notes, .. } = machine::preflight(sources, log_dir)?;
     notes.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     // What `ralph check` explains is only counted here.
-    match warnings.len() {
+    let explained = mistakes.len();
+    if let Some(mistakes) = ConfigError::from_all(mistakes) {
+        eprintln!("{}\n", mistakes.render(crate::io::color(std::io::stderr().is_terminal())));
+    }
+    match warnings.len().saturating_sub(explained) {
         0 => {}
         1 => crate::io::complain("note: `ralph check` has a warning about this definition"),
         n => crate::io::complain(&format!("note: `ralph check` has {n} warnings about this definition")),

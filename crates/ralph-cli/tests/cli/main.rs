@@ -17,6 +17,7 @@ mod gates_command;
 mod hats;
 mod leftovers;
 mod locking;
+mod mistakes;
 mod output;
 mod protocol;
 mod pty;

@@ -194,6 +194,10 @@ pub enum Exit {
     NotStarted {
         message: String,
     },
+    /// Nothing was started, because there is nothing in the prompt: somebody has to write it.
+    NoPrompt {
+        message: String,
+    },
     /// The keeper was killed, so how the agent ended is not known; it has been ended.
     Lost {
         message: String,

@@ -77,6 +77,7 @@ impl Attempt {
         match self.prepare() {
             Ok((spec, listener)) => self.start(spec, listener),
             Err(NotPrepared::Missing(message)) => self.ended(Exit::Missing { message }),
+            Err(NotPrepared::NoPrompt(message)) => self.ended(Exit::NoPrompt { message }),
             Err(NotPrepared::Other(message)) => self.not_started(message),
             Err(NotPrepared::Killed) => self.ended(Exit::Signal(SIGTERM)),
         }
