@@ -64,6 +64,8 @@ pub enum Command {
     Resume(ResumeArgs),
     /// List the runs of this workspace
     List(ListArgs),
+    /// Show what was spent, by all runs of this state folder
+    Cost(CostArgs),
     /// Show where a run stands
     Status(ShowArgs),
     /// Show the events of a run; with hats, what they published (`--type '*'` shows everything)
@@ -226,6 +228,29 @@ pub struct ResumeArgs {
     pub recover: bool,
     #[command(flatten)]
     pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CostArgs {
+    /// What a row stands for
+    #[arg(long, value_enum, default_value_t = CostBy::Day)]
+    pub by: CostBy,
+    /// Only what was spent since then: a time back such as 7d, or a date such as 2026-01-31
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CostBy {
+    Day,
+    Run,
+    Model,
+    Hat,
+    Agent,
+    Task,
 }
 
 #[derive(Debug, ClapArgs)]

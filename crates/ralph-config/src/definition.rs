@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Text, Timeout};
-use ralph_core::plan::{Context, Core, EventLoop, Gate, Memory, Protect, ProtectPolicy, Stop, StuckPlan};
+use ralph_core::plan::{
+    Budget, Context, Core, EventLoop, Gate, Memory, Protect, ProtectPolicy, Quota, Stop, StuckPlan,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +63,12 @@ pub struct Definition {
     pub enabled: bool,
     /// When the loop goes on, waits and stops.
     pub event_loop: EventLoop,
+    /// What all runs of this state folder together may spend, by the day and by the week. In the user's `config.yml` it holds
+    /// for every run.
+    pub budget: Budget,
+    /// How much of its plan's windows the agent may use before the run waits for the reset. Only where the agent's stream
+    /// tells how much is used; what it does not tell is not known, and holds nothing back.
+    pub quota: Quota,
     /// What the agent says to claim completion, and what has to hold before it is believed.
     pub stop: Stop,
     /// Checks that ralph itself runs; a required one that fails refuses a claim of completion. `auto`: those that the project
@@ -112,6 +120,8 @@ impl Default for Definition {
             wake: WakeDef::default(),
             enabled: true,
             event_loop: EventLoop::default(),
+            budget: Budget::default(),
+            quota: Quota::default(),
             stop: Stop::default(),
             gates: Vec::new(),
             gate_jobs: None,

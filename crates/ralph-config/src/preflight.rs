@@ -23,7 +23,7 @@
 
 mod folders;
 mod held_out;
-mod limits;
+pub(crate) mod limits;
 mod programs;
 
 use std::path::{Path, PathBuf};
@@ -107,7 +107,10 @@ pub fn preflight(
     let mut found = Found { errors, ..Found::default() };
     let mut mistakes = Vec::new();
     let plan = loaded.to_plan(log_dir, machine.is_root);
-    let plan = plan.map_err(|error| found.add_errors(error.into_diagnostics())).ok();
+    let mut plan = plan.map_err(|error| found.add_errors(error.into_diagnostics())).ok();
+    if let Some(plan) = &mut plan {
+        limits::check(&loaded, plan, &mut found);
+    }
     found.errors.extend(gates::nothing_found(&loaded.settings));
     if let Some(plan) = &plan {
         programs::agents(&loaded, plan, machine, &mut found);
@@ -120,7 +123,6 @@ pub fn preflight(
         found.warnings.extend(mistakes.clone());
         found.warnings.extend(folders::findings(&loaded, plan));
         found.warnings.extend(idle::findings(&loaded.settings, &plan.idle));
-        found.notes.extend(limits::notes(plan));
         found.notes.extend(idle_args(&loaded));
         found.notes.extend(gates::note(&loaded.settings));
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::engine::Engine;
 use crate::event::{
     CompletionRejected, DelayReason, GateFinished, IterationStarted, LoopDetected, PinnedProgram,
-    ProtectedFile, RunStopped, StopRequest,
+    ProtectedFile, QuotaSeen, RunStopped, StopRequest,
 };
 use crate::guard::{GuardDef, Guards, Reading};
 use crate::hat::{Topic, TopicMessage};
@@ -327,6 +327,11 @@ impl<'a> Observation<'a> {
     /// A person was asked what to do about a run that goes in circles, and has not answered.
     pub fn is_asking(self) -> bool {
         self.state.phase == Phase::Paused && self.state.stuck.asking
+    }
+
+    /// What the agent at work has told of its plan's windows.
+    pub fn quotas(self) -> &'a [QuotaSeen] {
+        &self.state.quotas
     }
 
     /// What a person has to mend before a paused run can go on.

@@ -3,8 +3,10 @@
 mod claims;
 mod failing;
 mod idle;
+mod ledger;
 mod notes;
 mod proof;
+mod quota;
 mod stuck;
 mod trust;
 
@@ -16,8 +18,8 @@ pub use idle::{Idle, Saved};
 use crate::check::Ledger;
 use crate::event::{
     AgentExited, AgentSwitched, DelayReason, DelayStarted, Event, Exit, GatesFinished, InterruptCause,
-    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, LoopDetected, RunResumed,
-    RunStopped, StopRequest, UsageUpdated,
+    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, LoopDetected, QuotaSeen,
+    RunResumed, RunStopped, StopRequest, UsageUpdated,
 };
 use crate::failure::FailureClass;
 use crate::hat::Bus;
@@ -76,6 +78,11 @@ pub struct RunState {
     pub cost_usd: Option<f64>,
     /// Tokens whose cost nobody knows, without the attempt that is running.
     pub unpriced: u64,
+
+    /// What the agent at work has told of its plan's windows.
+    pub quotas: Vec<QuotaSeen>,
+    /// What all runs have spent.
+    pub spending: ledger::Ledger,
 
     /// The hats and what they have to say to each other, where there are hats.
     pub bus: Option<Bus>,
@@ -193,6 +200,8 @@ impl RunState {
             usage: Usage::default(),
             cost_usd: None,
             unpriced: 0,
+            quotas: Vec::new(),
+            spending: ledger::Ledger::default(),
             bus: first_bus(&started.plan),
             guidance: Vec::new(),
             stop_request: None,
@@ -226,7 +235,14 @@ impl RunState {
             Event::IterationFinished(finished) => self.apply_finished(finished),
             Event::IterationInterrupted(interrupted) => self.apply_interrupted(interrupted),
             Event::LimitHit(limit) => self.apply_limit(limit),
-            Event::AgentSwitched(switched) => self.apply_switched(switched, at),
+            Event::LedgerRead(read) => {
+                self.spending = ledger::Ledger { read: Some(read.clone()), stale: false };
+            }
+            Event::AgentSwitched(switched) => {
+                // Another agent has another plan.
+                self.quotas.clear();
+                self.apply_switched(switched, at);
+            }
             Event::ToolCalled(call) => {
                 self.ledger.called(call);
                 self.notice(|running| running.tool_calls = running.tool_calls.saturating_add(1));
@@ -234,6 +250,7 @@ impl RunState {
             Event::ToolFinished(end) => self.apply_tool_end(end),
             Event::AgentExited(exited) => {
                 self.trust.apply_exited(exited);
+                self.learn_quotas(&exited.quotas);
                 if let Exit::NoPrompt { message } = &exited.exit {
                     self.pause_requested = true;
                     self.paused_for = Some(message.clone());
@@ -258,6 +275,7 @@ impl RunState {
             Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
             Event::RunUnpaused {} => {
                 (self.pause_requested, self.stuck.asking) = (false, false);
+                self.spending.stale = true;
                 self.phase = Phase::Ready;
             }
             Event::RunPaused {} => {
@@ -352,6 +370,7 @@ impl RunState {
             self.stuck.start_over();
         }
         self.pid = resumed.pid;
+        self.spending.stale = true;
         self.stop_request = None;
         (self.pause_requested, self.stuck.asking) = (false, false);
         self.paused_for = None;
@@ -456,6 +475,7 @@ impl RunState {
         if !early {
             self.patience.limited_until = None;
         }
+        self.spending.stale = true;
         self.phase = Phase::Ready;
     }
 
@@ -531,6 +551,7 @@ impl RunState {
     }
 
     fn spend(&mut self, duration: Duration, usage: &Usage, cost_usd: Option<f64>) {
+        self.spending.stale = true;
         self.runtime = self.runtime.saturating_add(duration);
         self.usage.add(usage);
         match cost_usd {

@@ -195,6 +195,7 @@ impl Fold {
             said: news.and_then(|news| self.speech.said(news)),
             activity: news.and_then(|news| self.speech.activity(news)),
             needs_person: None,
+            quotas: run.quotas().to_vec(),
             paused_for: run.paused_for().map(|why| cut(why, TEXT)),
             next: Vec::new(),
             guidance: guidance.iter().take(GUIDANCE).map(|text| cut(text, TEXT)).collect(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::event::{
-    DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, RunStopped,
+    DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, QuotaSeen, RunStopped,
 };
 use ralph_core::guard::Unit;
 use ralph_core::ids::{IterationNumber, RunId};
@@ -58,6 +58,9 @@ pub struct RunSnapshot {
     pub activity: Option<Activity>,
     /// A person must act, or the run does not go on.
     pub needs_person: Option<NeedsPerson>,
+    /// How much of the windows of the agent's plan is used, as it told last. What is not here is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaSeen>,
     /// What has to be mended before a paused run can go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_for: Option<String>,

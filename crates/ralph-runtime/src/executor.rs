@@ -19,6 +19,7 @@ use crate::driver::Envelope;
 use crate::footprints::Footprints;
 use crate::gate::Round;
 use crate::group::Group;
+use crate::ledger;
 use crate::lock;
 use crate::process::Supervisor;
 use crate::timer::Timers;
@@ -161,12 +162,27 @@ impl Executor {
             }
             Effect::StartWake { epoch, since } => self.wake = Wake::start(&self.shared, epoch, since),
             Effect::StopWake => self.wake = None,
+            Effect::ReadLedger => self.read_ledger(),
             Effect::SpawnAgent(spawn) => {
                 let attempt = Attempt::new(&self.shared, &self.attempt, spawn);
                 let attempt = Unreported::new(attempt);
                 // If there is no thread to be had the closure is dropped, and the attempt with it.
                 let _ = std::thread::Builder::new().name("agent".into()).spawn(move || attempt.run());
             }
+        }
+    }
+
+    /// Other runs may have long journals: nobody waits for them.
+    fn read_ledger(&self) {
+        let shared = Arc::clone(&self.shared);
+        let read = move || match ledger::read(&shared.run) {
+            Some(read) => report(&shared.inbox, Report::LedgerRead(read)),
+            // The engine takes what is no sum of money for what it is, and stops.
+            None => report(&shared.inbox, Report::LedgerRead(ledger::unknown())),
+        };
+        let spare = read.clone();
+        if std::thread::Builder::new().name("ledger".into()).spawn(read).is_err() {
+            spare();
         }
     }
 

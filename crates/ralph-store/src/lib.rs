@@ -16,6 +16,7 @@ mod read;
 mod records;
 mod run_dir;
 mod seek;
+mod spending;
 mod store;
 #[cfg(test)]
 mod tests;

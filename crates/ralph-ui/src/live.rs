@@ -156,6 +156,9 @@ impl LiveScreen {
         if let Some(near) = near.filter(|near| near.key != "max_iterations") {
             head.push_str(&format!("  {}", closeness(near)));
         }
+        if let Some(forecast) = crate::forecast::short(run) {
+            head.push_str(&format!("  {forecast}"));
+        }
         head.push_str(match (ending, run.then) {
             (true, _) => "  ending the agent",
             (false, Some(Then::Stop)) => "  stops after this",

@@ -6,7 +6,8 @@ use ralph_model::{PhaseNow, RunSnapshot, RunWord, Then};
 
 use crate::Style;
 use crate::closing::total_words;
-use crate::format::{ago, closeness, count, date_time, elapsed};
+use crate::forecast;
+use crate::format::{ago, clock_from, closeness, count, date_time, elapsed};
 use crate::paint::{Paint, Tone};
 use crate::text::{COLUMNS, columns_of, fit, wrap, wrap_list};
 use crate::topics;
@@ -42,6 +43,14 @@ pub fn render(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
     }
     if let Some(near) = run.nearest().filter(|_| !run.definition.once) {
         rows.push(("nearest", closeness(near)));
+    }
+    for one in &run.quotas {
+        let until = one.resets_at.map(|at| format!(", begins anew at {}", clock_from(at, now, &style.zone)));
+        let used = (one.used * 100.0).round();
+        rows.push(("quota", format!("{used}% of {} used{}", clean(&one.window), until.unwrap_or_default())));
+    }
+    if let Some(forecast) = forecast::sentence(run) {
+        rows.extend(labelled("forecast", wrap(&forecast, COLUMNS - LABEL)));
     }
     rows.extend(labelled("next", run.next.iter().map(|step| step.command.clone()).collect()));
     rows.into_iter()

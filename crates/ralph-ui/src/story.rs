@@ -285,7 +285,12 @@ fn limits(run: &RunSnapshot) -> Vec<String> {
         return vec!["a single pass".to_owned()];
     }
     // How many alarms are too many says little to who does not know what raises one.
-    run.limits.iter().filter(|reading| !reading.counts_alarms).map(limit).collect()
+    let mut limits: Vec<String> =
+        run.limits.iter().filter(|reading| !reading.counts_alarms).map(limit).collect();
+    if run.limit("max_cost").is_none() {
+        limits.push("no cost limit".to_owned());
+    }
+    limits
 }
 
 /// `ralph.yml + preset quick`: where the settings come from, beside flags and defaults.

@@ -37,6 +37,8 @@ fn words(wait: &WaitNow, run: Option<&str>, left: &str, until: &str) -> String {
         DelayReason::Delay => ("between iterations".to_owned(), "next iteration"),
         DelayReason::Failure => ("after a failure".to_owned(), "next try"),
         DelayReason::Limit => ("usage limit".to_owned(), "next try"),
+        DelayReason::Quota => ("the plan's quota is used up to its mark".to_owned(), "next iteration"),
+        DelayReason::Budget => ("the budget is spent".to_owned(), "next iteration"),
         DelayReason::Outage => ("the agent's service does not work".to_owned(), "next try"),
         DelayReason::Idle => (format!("idle{streak}"), "next look"),
         DelayReason::Review => (format!("for a review{streak}"), "next look"),

@@ -3,6 +3,7 @@
 mod check;
 mod clean;
 mod control;
+mod cost;
 mod demo;
 mod detect;
 mod emit;
@@ -35,6 +36,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Run(args) => run::run(*args),
         Command::Resume(args) => resume::resume(args),
         Command::List(args) => list::list(args),
+        Command::Cost(args) => cost::cost(args),
         Command::Status(args) => show::status(args),
         Command::Events(args) => events::events(args),
         Command::Logs(args) => logs::logs(args),

@@ -143,6 +143,7 @@ impl Runner {
                 Effect::KillGates { grace } => self.kill_gates(grace),
                 // What a person brings comes from the fixture.
                 Effect::StartWake { epoch, .. } => self.wake = Some(epoch),
+                Effect::ReadLedger => {}
                 Effect::StopWake => self.wake = None,
                 Effect::StartTimer { timer, when } => {
                     let due = match when {
