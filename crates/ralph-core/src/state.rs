@@ -9,6 +9,7 @@ mod proof;
 mod quota;
 mod stuck;
 mod trust;
+mod waits;
 
 use std::time::Duration;
 
@@ -17,9 +18,9 @@ pub use idle::{Idle, Saved};
 
 use crate::check::Ledger;
 use crate::event::{
-    AgentExited, AgentSwitched, DelayReason, DelayStarted, Event, Exit, GatesFinished, InterruptCause,
-    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, LoopDetected, QuotaSeen,
-    RunResumed, RunStopped, StopRequest, UsageUpdated,
+    AgentExited, DelayReason, Event, Exit, GatesFinished, InterruptCause, IterationFinished,
+    IterationInterrupted, IterationStarted, KillCause, LoopDetected, QuotaSeen, RunResumed, RunStopped,
+    StopRequest, UsageUpdated,
 };
 use crate::failure::FailureClass;
 use crate::hat::Bus;
@@ -234,29 +235,17 @@ impl RunState {
             }
             Event::IterationFinished(finished) => self.apply_finished(finished),
             Event::IterationInterrupted(interrupted) => self.apply_interrupted(interrupted),
-            Event::LimitHit(limit) => self.apply_limit(limit),
-            Event::LedgerRead(read) => {
-                self.spending = ledger::Ledger { read: Some(read.clone()), stale: false };
-            }
-            Event::AgentSwitched(switched) => {
-                // Another agent has another plan.
-                self.quotas.clear();
-                self.apply_switched(switched, at);
-            }
+            Event::LimitHit(_)
+            | Event::LedgerRead(_)
+            | Event::AgentSwitched(_)
+            | Event::DelayStarted(_)
+            | Event::DelayEnded { .. } => self.apply_wait(event, at),
             Event::ToolCalled(call) => {
                 self.ledger.called(call);
                 self.notice(|running| running.tool_calls = running.tool_calls.saturating_add(1));
             }
             Event::ToolFinished(end) => self.apply_tool_end(end),
-            Event::AgentExited(exited) => {
-                self.trust.apply_exited(exited);
-                self.learn_quotas(&exited.quotas);
-                if let Exit::NoPrompt { message } = &exited.exit {
-                    self.pause_requested = true;
-                    self.paused_for = Some(message.clone());
-                }
-                self.notice(|running| running.exited = Some(exited.clone()));
-            }
+            Event::AgentExited(exited) => self.apply_exited(exited),
             Event::ProgramsPinned(_) | Event::FilesProtected(_) | Event::ProofNarrowed(_) => {
                 self.trust.apply(event);
             }
@@ -271,8 +260,6 @@ impl RunState {
             | Event::JournalFailed(_) => self.apply_proof(event, at),
             Event::LoopSuspected(suspected) => self.stuck.suspected(suspected),
             Event::LoopDetected(detected) => self.apply_loop(detected),
-            Event::DelayStarted(delay) => self.apply_delay(delay, at),
-            Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
             Event::RunUnpaused {} => {
                 (self.pause_requested, self.stuck.asking) = (false, false);
                 self.spending.stale = true;
@@ -453,57 +440,21 @@ impl RunState {
         self.stop_request = Some(StopRequest { how: before.max(request.how), ..request.clone() });
     }
 
-    fn apply_delay(&mut self, delay: &DelayStarted, at: Timestamp) {
-        self.unjudged = None;
-        let patience = &mut self.patience;
-        patience.outage = false;
-        let again = delay.reason == DelayReason::Limit && patience.counted;
-        if delay.reason.is_service() && delay.wait > self.plan.pace.fallback_wait && !again {
-            patience.long_waits = patience.long_waits.saturating_add(1);
-            patience.counted = true;
-        }
-        let (reason, until, wait) = (delay.reason, delay.until, delay.wait);
-        self.phase = Phase::Waiting(Waiting { epoch: self.events, reason, until, wait, since: at });
-    }
-
-    fn apply_delay_ended(&mut self, early: bool, at: Timestamp) {
-        if let Phase::Waiting(Waiting { reason, wait, since, .. }) = &self.phase {
-            // A wait to its end has taken what it was meant to, whatever the clock says.
-            let time = if early { at.since(*since).min(*wait) } else { *wait };
-            self.idle.waited(*reason, time, early);
-        }
-        if !early {
-            self.patience.limited_until = None;
-        }
-        self.spending.stale = true;
-        self.phase = Phase::Ready;
-    }
-
-    fn apply_limit(&mut self, limit: &LimitHit) {
-        let patience = &mut self.patience;
-        patience.limits = patience.limits.saturating_add(1);
-        (patience.limited_until, patience.counted) = (Some(limit.until), false);
-        if limit.agent == 0 {
-            patience.first_back_at = Some(limit.until);
-        }
-    }
-
-    fn apply_switched(&mut self, switched: &AgentSwitched, at: Timestamp) {
-        let patience = &mut self.patience;
-        patience.agent = switched.to;
-        (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
-        (patience.limited_until, patience.outage) = (None, false);
-        // An outage does not say when it ends.
-        if switched.from == 0 && patience.first_back_at.is_none_or(|back| back <= at) {
-            patience.first_back_at = Some(at.plus(self.plan.pace.outage_backoff.max));
-        }
-    }
-
     fn apply_usage(&mut self, update: &UsageUpdated) {
         if let Phase::Running(running) = &mut self.phase {
             running.usage = update.usage;
             running.cost_usd = update.cost_usd.or(running.cost_usd);
         }
+    }
+
+    fn apply_exited(&mut self, exited: &AgentExited) {
+        self.trust.apply_exited(exited);
+        self.learn_quotas(&exited.quotas);
+        if let Exit::NoPrompt { message } = &exited.exit {
+            self.pause_requested = true;
+            self.paused_for = Some(message.clone());
+        }
+        self.notice(|running| running.exited = Some(Box::new(exited.clone())));
     }
 
     fn apply_finished(&mut self, finished: &IterationFinished) {

@@ -105,13 +105,7 @@ impl Story {
             Event::AgentSwitched(switched) => notice(&format!("{} takes over", clean(&switched.name))),
             Event::LimitHit(limit) => notice(&format!("usage limit: {}", words::foreign(&limit.message))),
             Event::UnpauseRequested { .. } if running => notice("will not pause after this iteration"),
-            Event::RunPaused {} if self.needs(record).is_some() => {
-                let need = self.needs(record).unwrap_or_default();
-                vec![paint.paint(Tone::Notice, &format!("paused; needs you: {need}"))]
-            }
-            Event::RunPaused {} => {
-                notice(&format!("paused; go on with: ralph unpause{}", self.run_arg(record)))
-            }
+            Event::RunPaused {} => notice(&self.paused(record)),
             Event::RunUnpaused {} => notice("unpaused"),
             Event::GuidanceAdded(guidance) => {
                 vec![format!("guidance for the next iteration: {}", words::guidance(&guidance.text))]
@@ -154,16 +148,7 @@ impl Story {
                 let last = self.seen(Some(record)).and_then(|run| run.stuck.last);
                 last.map(|last| words::stuck::report(&last, paint)).unwrap_or_default()
             }
-            Event::DelayStarted(delay) => {
-                let run = self.seen(Some(record));
-                let mut lines = vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))];
-                if delay.reason == DelayReason::Idle && !std::mem::replace(&mut self.told_idle, true) {
-                    lines.extend(run.as_ref().and_then(waits::by_default).map(|text| paint.dim(&text)));
-                }
-                let needs = self.needs(record).filter(|_| delay.reason != DelayReason::Question);
-                lines.extend(needs.map(|need| paint.paint(Tone::Notice, &format!("needs you: {need}"))));
-                lines
-            }
+            Event::DelayStarted(delay) => self.wait(delay, record),
             Event::WakeTriggered(woken) => {
                 vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
             }
@@ -171,6 +156,24 @@ impl Story {
                 vec![paint.dim("going on")]
             }
             other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
+        }
+    }
+
+    fn wait(&mut self, delay: &DelayStarted, record: &Record) -> Vec<String> {
+        let (run, paint) = (self.seen(Some(record)), self.paint());
+        let mut lines = vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))];
+        if delay.reason == DelayReason::Idle && !std::mem::replace(&mut self.told_idle, true) {
+            lines.extend(run.as_ref().and_then(waits::by_default).map(|text| paint.dim(&text)));
+        }
+        let needs = self.needs(record).filter(|_| delay.reason != DelayReason::Question);
+        lines.extend(needs.map(|need| paint.paint(Tone::Notice, &format!("needs you: {need}"))));
+        lines
+    }
+
+    fn paused(&self, record: &Record) -> String {
+        match self.needs(record) {
+            Some(need) => format!("paused; needs you: {need}"),
+            None => format!("paused; go on with: ralph unpause{}", self.run_arg(record)),
         }
     }
 

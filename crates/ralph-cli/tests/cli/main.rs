@@ -18,6 +18,7 @@ mod hats;
 mod leftovers;
 mod locking;
 mod mistakes;
+mod money;
 mod output;
 mod protocol;
 mod pty;

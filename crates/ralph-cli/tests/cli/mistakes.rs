@@ -17,6 +17,11 @@ fn script(world: &World, name: &str, text: &str) {
     std::fs::set_permissions(world.work(name), mode).expect("chmod");
 }
 
+/// On one line, wherever it was broken.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn an_empty_prompt_is_no_task() {
     let world = World::new();
@@ -45,8 +50,9 @@ fn a_prompt_that_becomes_empty_pauses_the_run_until_it_is_written() {
         exits[1]["no_prompt"]["message"].as_str().unwrap_or_default().ends_with("has become empty"),
         "{exits:?}"
     );
-    let status = world.ralph(["status"]).expect(0).stdout;
-    assert!(status.contains("needs you") && status.contains("write it, then: ralph"), "{status}");
+    let status = flat(&world.ralph(["status"]).expect(0).stdout);
+    let told = "PROMPT.md has become empty: write it, then: ralph unpause";
+    assert!(status.contains("needs you the prompt") && status.contains(told), "{status}");
     wait_until("that it says so", || live.stdout().contains("paused; needs you: the prompt"));
     world.write("PROMPT.md", "build the rest");
     world.ralph(["unpause"]).expect(0);
@@ -90,7 +96,7 @@ fn placeholders_that_stand_for_nothing_are_shown_where_they_stand() {
     // A run shows them as well, and they are empty.
     let run = world.ralph(["run", "r", "-n", "1", "--focus", "F"]).expect(3);
     assert!(run.stderr.contains("r/RALPH.md:8:5") && !run.stderr.contains("has a warning"), "{}", run.stderr);
-    assert_eq!(world.read("prompt-1.txt"), "run  on\n F");
+    assert_eq!(world.read("prompt-1.txt"), "run  on \n F");
     // What is given on the command line is declared by that.
     let run = world.ralph(["run", "r", "-n", "1", "--fcous", "F"]);
     assert!(!run.stderr.contains("`{{ args.fcous }}` stands for nothing"), "{}", run.stderr);
@@ -157,7 +163,6 @@ fn whatever_needs_a_person_says_so_in_one_sentence_with_the_command() {
         "on 1: say <ralph>BLOCKED: which database?</ralph>\nsay <!-- ralph:state waiting_for_review -->",
     );
     let done = world.ralph(["run", "-p", "x", "-a", &agent, "-n", "9"]).expect(4);
-    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let run = world.events().0[0]["run"].as_str().expect("an id").to_owned();
     let sentence =
         format!("needs you: which database?: ralph say 'ANSWER' --run {run}, then: ralph resume {run}");
@@ -168,8 +173,8 @@ fn whatever_needs_a_person_says_so_in_one_sentence_with_the_command() {
     wait_until("that it asks", || {
         live.stdout().contains("needs you: the agent waits for a review: ralph say 'WHAT")
     });
-    let status = world.ralph(["status"]).expect(0).stdout;
-    assert!(status.contains("needs you  the agent waits for a review"), "{status}");
+    let status = flat(&world.ralph(["status"]).expect(0).stdout);
+    assert!(status.contains("needs you the agent waits for a review: ralph say"), "{status}");
     world.ralph(["stop"]).expect(0);
     live.wait().expect(130);
 }

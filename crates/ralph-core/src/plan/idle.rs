@@ -17,9 +17,9 @@ pub struct IdlePlan {
     /// Nobody asked for that wait: it is what stands for settings that are not there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_default: bool,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Reaction::is_stop")]
     pub on_blocked: Reaction,
-    #[serde(default = "Reaction::patient")]
+    #[serde(default = "Reaction::patient", skip_serializing_if = "Reaction::is_patient")]
     pub on_review: Reaction,
     /// What ends such a wait as soon as there is work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +49,14 @@ impl Reaction {
     /// People take longer than machines: a minute at first, half an hour at most.
     pub fn patient() -> Self {
         Self::Wait(WaitPlan::patient())
+    }
+
+    fn is_stop(&self) -> bool {
+        *self == Self::Stop
+    }
+
+    fn is_patient(&self) -> bool {
+        *self == Self::patient()
     }
 }
 

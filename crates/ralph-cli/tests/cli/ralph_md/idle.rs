@@ -18,7 +18,7 @@ fn an_agent_that_stays_idle_is_waited_for_until_the_limit_stops_the_run() {
     assert!(done.stdout.contains("Stopped (idle): idle for 1s100ms"), "{}", done.stdout);
     assert!(done.stdout.contains("◇ #1 idle "), "{}", done.stdout);
     assert!(done.stdout.contains("saved   about "), "{}", done.stdout);
-    let waits = done.stdout.lines().filter(|line| line.starts_with("waiting "));
+    let waits = done.stdout.lines().filter(|line| line.starts_with("waiting: idle"));
     assert_eq!(waits.count(), 3, "a line for each wait: {}", done.stdout);
     ralph.world.verify();
 }
@@ -229,7 +229,7 @@ fn agents_that_need_a_person_wait_stop_or_ask() {
     let ralph = Ralph::of("save-prompt prompt-%i.txt\non 1: say <ralph>BLOCKED: which one?</ralph>");
     let live = ralph.write("on_state: {blocked: ask}", "x").start(&["-n", "2"]);
     ralph.world.wait_for("delay.started", 1);
-    wait_until("that it asks", || live.stdout().contains(") to: which one?\n"));
+    wait_until("that it asks", || live.stdout().contains(": which one?\n"));
     ralph.world.ralph(["say", "the small one"]).expect(0);
     live.wait().expect(3);
     assert!(ralph.world.read("prompt-2.txt").contains("the small one"));
