@@ -121,7 +121,7 @@ impl RunSnapshot {
 }
 
 impl NeedsPerson {
-    /// `which database? — ralph say 'ANSWER' --run 7, then: ralph resume 7`: why, and exactly what to type.
+    /// `which database? ralph say 'ANSWER' --run 7, then: ralph resume 7`: why, and exactly what to type.
     pub fn sentence(&self) -> String {
         let commands: Vec<&str> = self.steps.iter().map(|step| step.command.as_str()).collect();
         let type_this = match (self.kind, &commands[..]) {
@@ -133,7 +133,9 @@ impl NeedsPerson {
             (_, [first, ..]) => (*first).to_owned(),
             (_, []) => return clean(&self.reason),
         };
-        format!("{}: {type_this}", clean(self.reason.trim_end_matches(['.', ':'])))
+        let reason = clean(self.reason.trim().trim_end_matches(['.', ':']));
+        let colon = if reason.ends_with(['?', '!']) { "" } else { ":" };
+        format!("{reason}{colon} {type_this}")
     }
 }
 

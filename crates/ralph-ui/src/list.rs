@@ -48,7 +48,7 @@ pub fn render(runs: &[RunListing], now: Timestamp, workspaces: bool, style: &Sty
         out.push_str(line);
         out.push('\n');
         if let Some(wait) = &run.wait {
-            let words = fit(&waits::counting(wait, &run.run.0, now, style), COLUMNS - 2);
+            let words = fit(&waits::counting(wait, now, style), COLUMNS - 2);
             out.push_str(&format!("  {}\n", paint.dim(&words)));
         }
     }

@@ -123,10 +123,11 @@ impl LiveScreen {
             }
             PhaseNow::Waiting { reason, .. } => {
                 let wait = run.wait()?;
-                let words = waits::counting(&wait, &run.run.0, self.now, &self.story.style);
+                let words = waits::counting(&wait, self.now, &self.story.style);
                 let can_skip = self.keys && *reason != DelayReason::Limit;
                 let key = if can_skip { "  (r: go on now)" } else { "" };
-                (Tone::Dim, format!("{} {words}{key}", self.frame()), none())
+                let needs = run.needs_person.as_ref().map(|need| format!("  needs you: {}", need.sentence()));
+                (Tone::Dim, format!("{} {words}{key}", self.frame()), needs.unwrap_or_default())
             }
             PhaseNow::Paused { asking: true } if self.keys => (Tone::Notice, stuck::KEYS.to_owned(), none()),
             PhaseNow::Paused { .. } if run.paused_for.is_some() => {

@@ -96,7 +96,7 @@ fn state_words(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
             format!("the gates judge iteration {iteration}, for {}", elapsed(now.since(*since)))
         }
         PhaseNow::Waiting { .. } => {
-            let words = run.wait().map(|wait| waits::counting(&wait, &run.run.0, now, style));
+            let words = run.wait().map(|wait| waits::counting(&wait, now, style));
             fit(&format!("waiting: {}", words.unwrap_or_default()), COLUMNS - LABEL)
         }
         PhaseNow::Paused { .. } => paint.paint(Tone::Notice, "paused"),

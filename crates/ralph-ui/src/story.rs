@@ -165,7 +165,7 @@ impl Story {
         if delay.reason == DelayReason::Idle && !std::mem::replace(&mut self.told_idle, true) {
             lines.extend(run.as_ref().and_then(waits::by_default).map(|text| paint.dim(&text)));
         }
-        let needs = self.needs(record).filter(|_| delay.reason != DelayReason::Question);
+        let needs = self.needs(record);
         lines.extend(needs.map(|need| paint.paint(Tone::Notice, &format!("needs you: {need}"))));
         lines
     }

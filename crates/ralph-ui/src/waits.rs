@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ralph_model::event::{DelayReason, DelayStarted, WakeCause, WakeTriggered};
-use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
 use ralph_model::{DefaultWait, RunSnapshot, SavedByWaiting, WaitNow};
 
@@ -16,19 +15,18 @@ pub(crate) fn line(delay: &DelayStarted, run: Option<&RunSnapshot>, at: Timestam
     let (reason, until) = (delay.reason, delay.until);
     let (streak, why) = run.map(|run| (run.idle.streak, run.idle.why.clone())).unwrap_or_default();
     let wait = WaitNow { reason, until, streak, why };
-    let words =
-        words(&wait, run.map(|run| &*run.run.0), &duration(delay.wait), &clock_from(until, at, &style.zone));
+    let words = words(&wait, &duration(delay.wait), &clock_from(until, at, &style.zone));
     format!("waiting: {words}")
 }
 
 /// `idle (3 in a row): next look in 29s, at 10:00:30`
-pub(crate) fn counting(wait: &WaitNow, run: &str, now: Timestamp, style: &Style) -> String {
+pub(crate) fn counting(wait: &WaitNow, now: Timestamp, style: &Style) -> String {
     let left = countdown(wait.until.since(now));
-    words(wait, Some(run), &left, &clock_from(wait.until, now, &style.zone))
+    words(wait, &left, &clock_from(wait.until, now, &style.zone))
 }
 
 /// Why, what comes next, in how long, and at what time of day: the same on every screen.
-fn words(wait: &WaitNow, run: Option<&str>, left: &str, until: &str) -> String {
+fn words(wait: &WaitNow, left: &str, until: &str) -> String {
     let streak = match wait.streak {
         0 | 1 => String::new(),
         n => format!(" ({n} in a row)"),
@@ -44,11 +42,7 @@ fn words(wait: &WaitNow, run: Option<&str>, left: &str, until: &str) -> String {
         DelayReason::Review => (format!("for a review{streak}"), "next look"),
         DelayReason::Blocked => (format!("blocked{streak}"), "next look"),
         DelayReason::Agent => ("as the agent asked".to_owned(), "next iteration"),
-        DelayReason::Question => {
-            let run = run.map(|run| format!(" --run {}", clean(run))).unwrap_or_default();
-            let asked = wait.why.as_deref().map_or("the agent needs a person".to_owned(), foreign);
-            return format!("needs you (ralph say 'ANSWER'{run}): gives up in {left}, at {until}: {asked}");
-        }
+        DelayReason::Question => ("for an answer".to_owned(), "gives up"),
     };
     format!("{why}: {next} in {left}, at {until}")
 }

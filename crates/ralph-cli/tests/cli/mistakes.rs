@@ -165,7 +165,7 @@ fn whatever_needs_a_person_says_so_in_one_sentence_with_the_command() {
     let done = world.ralph(["run", "-p", "x", "-a", &agent, "-n", "9"]).expect(4);
     let run = world.events().0[0]["run"].as_str().expect("an id").to_owned();
     let sentence =
-        format!("needs you: which database?: ralph say 'ANSWER' --run {run}, then: ralph resume {run}");
+        format!("needs you: which database? ralph say 'ANSWER' --run {run}, then: ralph resume {run}");
     assert!(flat(&done.stdout).contains(&sentence), "{}", done.stdout);
     world.ralph(["say", "the small one", "--run", &run]).expect(0);
     let live = world.start(["resume", &run]);

@@ -149,14 +149,14 @@ fn status_in_every_other_state() {
     };
     let mut script = Script::start(plan());
     script.fails(1, 1);
-    assert_eq!(state(&script, true), "state      waiting: next try in 0s, at 10:00:02, after a failure");
+    assert_eq!(state(&script, true), "state      waiting: after a failure: next try in 0s, at 10:00:02");
     assert_eq!(state(&script, false), "state      crashed, last seen 1m30s ago");
     script.input(Command::PauseRun);
     assert_eq!(state(&script, true), "state      paused");
     let asks = IdlePlan { on_blocked: Reaction::Ask, ..IdlePlan::default() };
     let mut script = Script::start(Plan { idle: asks, ..plan() });
     script.ends(4, |exited| exited.blocked = Some("which database, and why? ".repeat(9)));
-    let asking = "state      waiting: ralph say 'ANSWER' (23h58m left): which database, and why?…";
+    let asking = "state      waiting: for an answer: gives up in 23h58m, at 2026-01-19 10:00:04";
     assert_eq!(state(&script, true), asking);
     assert_eq!(
         state(&failing(), false),

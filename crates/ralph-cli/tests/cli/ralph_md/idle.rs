@@ -229,7 +229,7 @@ fn agents_that_need_a_person_wait_stop_or_ask() {
     let ralph = Ralph::of("save-prompt prompt-%i.txt\non 1: say <ralph>BLOCKED: which one?</ralph>");
     let live = ralph.write("on_state: {blocked: ask}", "x").start(&["-n", "2"]);
     ralph.world.wait_for("delay.started", 1);
-    wait_until("that it asks", || live.stdout().contains(": which one?\n"));
+    wait_until("that it asks", || live.stdout().contains("needs you: which one? ralph say 'ANSWER' --run "));
     ralph.world.ralph(["say", "the small one"]).expect(0);
     live.wait().expect(3);
     assert!(ralph.world.read("prompt-2.txt").contains("the small one"));

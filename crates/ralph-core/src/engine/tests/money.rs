@@ -67,8 +67,8 @@ fn a_budget_that_is_waited_for_is_read_anew_when_the_wait_is_over() {
     let mut run = Run::new(budget(WhenSpent::Wait));
     assert_eq!(run.reads(1.0, 1.0), ["ledger.read", "delay.started"]);
     assert_eq!(run.waits_for(), Some((DelayReason::Budget, secs(3600))));
-    assert_eq!(run.send(Command::SkipWait), NOTHING, "nobody talks a budget away");
     let (timer, _) = run.timer(TimerSlot::Wait);
+    assert_eq!(run.send(Command::SkipWait), NOTHING, "nobody talks a budget away");
     assert_eq!(run.later(3600).send(Report::TimerFired(timer)), ["timer.fired", "delay.ended"]);
     assert!(run.asks_for_the_ledger());
     assert_eq!(run.reads(0.0, 1.0), ["ledger.read", "iteration.started"]);
