@@ -120,6 +120,9 @@ impl RunSnapshot {
     }
 }
 
+/// Characters of a reason in a sentence that also has a command.
+const REASON: usize = 120;
+
 impl NeedsPerson {
     /// `which database? ralph say 'ANSWER' --run 7, then: ralph resume 7`: why, and exactly what to type.
     pub fn sentence(&self) -> String {
@@ -133,7 +136,12 @@ impl NeedsPerson {
             (_, [first, ..]) => (*first).to_owned(),
             (_, []) => return clean(&self.reason),
         };
-        let reason = clean(self.reason.trim().trim_end_matches(['.', ':']));
+        // The whole of it stands elsewhere.
+        let whole = clean(self.reason.trim().trim_end_matches(['.', ':']));
+        let reason = match whole.char_indices().nth(REASON) {
+            Some((end, _)) => format!("{}…", &whole[..end]),
+            None => whole,
+        };
         let colon = if reason.ends_with(['?', '!']) { "" } else { ":" };
         format!("{reason}{colon} {type_this}")
     }

@@ -157,15 +157,15 @@ impl LiveScreen {
         if let Some(near) = near.filter(|near| near.key != "max_iterations") {
             head.push_str(&format!("  {}", closeness(near)));
         }
-        if let Some(forecast) = crate::forecast::short(run) {
-            head.push_str(&format!("  {forecast}"));
-        }
         head.push_str(match (ending, run.then) {
             (true, _) => "  ending the agent",
             (false, Some(Then::Stop)) => "  stops after this",
             (false, Some(Then::Pause)) => "  pauses after this",
             (false, None) => "",
         });
+        if let Some(forecast) = crate::forecast::short(run) {
+            head.push_str(&format!("  {forecast}"));
+        }
         head
     }
 

@@ -263,6 +263,8 @@ fn a_reason_of_many_lines_is_cut() {
     let mut script = Script::start(plan());
     script.ends(9, |exited| exited.blocked = Some("why\n".repeat(500)));
     let text = closing(&script);
-    assert_eq!(text.matches("why").count(), 8, "{text}");
+    let (message, rest) = text.split_once("\n  total").expect("a total");
+    assert_eq!(message.matches("why").count(), 8, "{text}");
+    assert!(rest.contains("…: ralph say 'ANSWER'") && rest.lines().count() < 12, "{text}");
     assert!(text.contains("\n         …\n"), "{text}");
 }
