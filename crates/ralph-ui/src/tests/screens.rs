@@ -91,7 +91,8 @@ fn a_resumed_run_is_told_from_its_resume_on() {
       agent   claude -p --append 'be brief'
       gates   none: "complete" will be the agent's word alone, unproved
               add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
-      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
+      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5,
+              no cost limit
       done    1 iteration, goes on with #2
     #2 interrupted after 0s: ralph went down; it runs again
     #2 (attempt 2) ok 9s, 0 files changed, $0.05  (iterations 2/100)
