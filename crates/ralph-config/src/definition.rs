@@ -52,8 +52,8 @@ pub struct Definition {
     pub stop_on_completion_signal: bool,
     /// Another text for that promise.
     pub completion_signal: Option<Text>,
-    /// Wait while the agent says `<!-- ralph:state idle -->`, longer each time. An empty mapping has every default; not set:
-    /// an idle iteration is only reported.
+    /// Wait while the agent says `<!-- ralph:state idle -->`, longer each time. Not set, empty or `true`: by the defaults.
+    /// `false`: an idle iteration is only reported.
     pub idle: Idle,
     /// What to do while the agent says `<!-- ralph:state blocked -->` or `<!-- ralph:state waiting_for_review -->`.
     pub on_state: OnState,

@@ -83,8 +83,10 @@ impl JsonSchema for Idle {
         "Idle".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let (mapping, switch) = (IdleDef::json_schema(generator), bool::json_schema(generator));
-        json_schema!({ "anyOf": [mapping, switch] })
+        // The keys are those of the mapping; a switch has none.
+        let mut schema = IdleDef::json_schema(generator);
+        schema.insert("type".to_owned(), serde_json::json!(["object", "boolean"]));
+        schema
     }
 }
 

@@ -160,6 +160,7 @@ fn a_forecast_stands_in_the_status_after_three_iterations_and_a_limit_names_the_
     let live = world.start(run(&agent, &["--max-cost", "5", "-n", "9", "-d", "100ms"]));
     world.wait_for("iteration.finished", 3);
     let status = world.ralph(["status"]).expect(0).stdout;
+    let status = status.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(status.contains("forecast") && status.contains(" and $0.25 an iteration; room for "), "{status}");
     live.wait().expect(3);
     let done = world.ralph(run(&agent, &["--max-cost", "0.3"])).expect(3);
