@@ -157,7 +157,7 @@ fn a_window_that_is_used_up_to_its_mark_holds_the_next_iteration_back() {
 fn a_forecast_stands_in_the_status_after_three_iterations_and_a_limit_names_the_way_on() {
     let world = World::new();
     let agent = claude(&world, &[], 0.25);
-    let live = world.start(run(&agent, &["--max-cost", "5", "-n", "9", "-d", "100ms"]));
+    let live = world.start(run(&agent, &["--max-cost", "5", "-n", "4", "-d", "100ms"]));
     world.wait_for("iteration.finished", 3);
     let status = world.ralph(["status"]).expect(0).stdout;
     let status = status.split_whitespace().collect::<Vec<_>>().join(" ");
