@@ -72,6 +72,8 @@ pub enum Command {
     Wait(WaitArgs),
     /// List the runs of this workspace
     List(ListArgs),
+    /// Show what was spent, by all runs of this state folder
+    Cost(CostArgs),
     /// Show where a run stands
     Status(ShowArgs),
     /// Show the events of a run; with hats, what they published (`--type '*'` shows everything)
@@ -276,6 +278,29 @@ pub struct WaitArgs {
     pub runs: Vec<String>,
     #[command(flatten)]
     pub at: WorkspaceArg,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CostArgs {
+    /// What a row stands for
+    #[arg(long, value_enum, default_value_t = CostBy::Day)]
+    pub by: CostBy,
+    /// Only what was spent since then: a time back such as 7d, or a date such as 2026-01-31
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CostBy {
+    Day,
+    Run,
+    Model,
+    Hat,
+    Agent,
+    Task,
 }
 
 #[derive(Debug, ClapArgs)]

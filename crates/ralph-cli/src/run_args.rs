@@ -51,7 +51,7 @@ pub fn split(command: &mut Command, all: impl IntoIterator<Item = OsString>) -> 
                             out.own.extend(words.next());
                         }
                     }
-                    None => out.given.push(named(name, value, &mut words)),
+                    None => out.given.push(named(name, value, &options, &mut words)),
                 }
             }
             Some(text) if text.starts_with('-') && text.len() > 1 => {
@@ -122,8 +122,18 @@ fn value_follows(options: &[Arg], cluster: &str) -> bool {
 }
 
 /// A value that looks like an option is more likely one that was forgotten.
-fn named(name: String, value: Option<String>, words: &mut Peekable<impl Iterator<Item = OsString>>) -> Given {
-    let is_value = |next: &OsString| !next.as_encoded_bytes().starts_with(b"--");
+fn named(
+    name: String,
+    value: Option<String>,
+    options: &[Arg],
+    words: &mut Peekable<impl Iterator<Item = OsString>>,
+) -> Given {
+    let is_short = |letter: char| options.iter().any(|option| option.get_short() == Some(letter));
+    let is_value = |next: &OsString| match next.as_encoded_bytes() {
+        [b'-', b'-', ..] => false,
+        [b'-', letter, ..] => !is_short(char::from(*letter)),
+        _ => true,
+    };
     let value = value.or_else(|| words.next_if(is_value).map(lossy));
     Given::Named { name, value }
 }
@@ -176,6 +186,7 @@ mod tests {
         );
         assert_eq!(parts("run r --a --b"), pair("run r", "a:? b:?"));
         assert_eq!(parts("run r --a -5 --help"), pair("run r --help", "a:-5"));
+        assert_eq!(parts("run --no-such -p x -a claude"), pair("run -p x -a claude", "no-such:?"));
         assert_eq!(parts("run r -z"), pair("run r -z", ""), "clap says what is wrong with it");
     }
 

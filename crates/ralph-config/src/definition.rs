@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Regex, Text, Timeout};
 use ralph_core::plan::{
-    Contain, Context, Core, EventLoop, Gate, Limits, Memory, Protect, ProtectPolicy, SandboxAccess,
-    SandboxFallback, SandboxLevel, Stop, StuckPlan, Switch, WorktreeLists,
+    Budget, Contain, Context, Core, EventLoop, Gate, Limits, Memory, Protect, ProtectPolicy, Quota,
+    SandboxAccess, SandboxFallback, SandboxLevel, Stop, StuckPlan, Switch, WorktreeLists,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,8 +53,8 @@ pub struct Definition {
     pub stop_on_completion_signal: bool,
     /// Another text for that promise.
     pub completion_signal: Option<Text>,
-    /// Wait while the agent says `<!-- ralph:state idle -->`, longer each time. An empty mapping has every default; not set:
-    /// an idle iteration is only reported.
+    /// Wait while the agent says `<!-- ralph:state idle -->`, longer each time. Not set, empty or `true`: by the defaults.
+    /// `false`: an idle iteration is only reported.
     pub idle: Idle,
     /// What to do while the agent says `<!-- ralph:state blocked -->` or `<!-- ralph:state waiting_for_review -->`.
     pub on_state: OnState,
@@ -64,6 +64,12 @@ pub struct Definition {
     pub enabled: bool,
     /// When the loop goes on, waits and stops.
     pub event_loop: EventLoop,
+    /// What all runs of this state folder together may spend, by the day and by the week. In the user's `config.yml` it holds
+    /// for every run.
+    pub budget: Budget,
+    /// How much of its plan's windows the agent may use before the run waits for the reset. Only where the agent's stream
+    /// tells how much is used; what it does not tell is not known, and holds nothing back.
+    pub quota: Quota,
     /// What the agent says to claim completion, and what has to hold before it is believed.
     pub stop: Stop,
     /// Checks that ralph itself runs; a required one that fails refuses a claim of completion. `auto`: those that the project
@@ -135,11 +141,13 @@ impl Default for Definition {
             credit: None,
             stop_on_completion_signal: false,
             completion_signal: None,
-            idle: Idle(None),
+            idle: Idle::default(),
             on_state: OnState::default(),
             wake: WakeDef::default(),
             enabled: true,
             event_loop: EventLoop::default(),
+            budget: Budget::default(),
+            quota: Quota::default(),
             stop: Stop::default(),
             gates: Vec::new(),
             gate_jobs: None,

@@ -72,6 +72,8 @@ impl Loaded {
             pace: Pace { fallback_after, fallback_wait, ..Pace::default() },
             stop_on_completion_signal: definition.stop_on_completion_signal,
             completion_signal: definition.completion_signal.as_ref().map(|text| text.0.clone()),
+            budget: definition.budget.clone(),
+            quota: definition.quota.clone(),
             stop: definition.stop.clone(),
             gates: gates(definition, folder.unwrap_or(&self.workspace)),
             gate_jobs: definition.gate_jobs.map(|count| count.0),

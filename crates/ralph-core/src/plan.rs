@@ -1,6 +1,7 @@
 //! The plan: a loop's definition with every default filled in. It is stored whole in `run.started`, so a resumed run needs
 //! nothing else to know what it is.
 
+mod budget;
 mod change;
 mod contain;
 mod env;
@@ -11,6 +12,7 @@ mod limits;
 mod memory;
 mod net;
 mod protect;
+mod quota;
 mod sandbox;
 mod section;
 mod signals;
@@ -24,6 +26,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use budget::{Budget, BudgetChange, WhenSpent};
 pub use change::SettingsChange;
 pub use contain::Contain;
 pub use env::{EnvSource, EnvValue};
@@ -31,6 +34,7 @@ pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
 pub use gate::{ACCEPTANCE_CHECK, GATE_TIMEOUT, Gate, GateWhen};
 pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
 pub use limits::{Limits, LimitsChange};
+pub use quota::{Quota, QuotaChange};
 
 use crate::hat::HatsPlan;
 use crate::time::millis;
@@ -73,6 +77,12 @@ pub struct Plan {
     pub prices: Vec<Price>,
     /// When the loop goes on, waits and stops.
     pub event_loop: EventLoop,
+    /// What all runs together may spend.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub budget: Budget,
+    /// How much of its windows the agent's plan may be used.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub quota: Quota,
     pub pace: Pace,
     /// What to do while there is nothing to do.
     #[serde(default, skip_serializing_if = "IdlePlan::is_default")]
@@ -158,6 +168,8 @@ impl Plan {
             fallback: Vec::new(),
             prices: Vec::new(),
             event_loop: EventLoop::default(),
+            budget: Budget::default(),
+            quota: Quota::default(),
             pace: Pace::default(),
             idle: IdlePlan::default(),
             stop_on_completion_signal: false,

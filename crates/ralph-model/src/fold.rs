@@ -211,6 +211,8 @@ impl Fold {
             said: news.and_then(|news| self.speech.said(news)),
             activity: news.and_then(|news| self.speech.activity(news)),
             needs_person: None,
+            quotas: run.quotas().to_vec(),
+            paused_for: run.paused_for().map(|why| cut(why, TEXT)),
             next: Vec::new(),
             guidance: guidance.iter().take(GUIDANCE).map(|text| cut(text, TEXT)).collect(),
             guidance_count: size(guidance.len()),
@@ -397,8 +399,14 @@ fn idle(run: Observation<'_>) -> IdleNow {
         cost_usd: saved.cost_usd,
         waited: saved.waited,
     });
-    IdleNow { streak: run.idle_streak(), why: run.blocked().map(|why| cut(why, TEXT)), saved }
+    let plan = &run.plan().idle;
+    let default_wait = plan.wait.as_ref().filter(|_| plan.by_default);
+    let default_wait =
+        default_wait.map(|wait| DefaultWait { first: wait.backoff.initial, longest: wait.backoff.max });
+    let why = run.blocked().map(|why| cut(why, TEXT));
+    IdleNow { streak: run.idle_streak(), why, saved, default_wait }
 }
+
 /// What looks like tampering with tests.
 fn tampering(run: Observation<'_>) -> Vec<TamperingNow> {
     let found = run.tampering().iter();

@@ -8,8 +8,10 @@
 //! added. Text that comes from an agent, a gate or a definition is as it came, but for its length: whoever shows it makes it
 //! fit to be shown with [`text::clean`]. `said`, `activity` and `opening` are clean already.
 
+pub mod cost;
 mod evidence;
 mod fold;
+mod forecast;
 mod listing;
 mod net;
 mod next;
@@ -24,6 +26,7 @@ mod speech;
 pub mod text;
 
 pub use fold::{Fold, ROWS};
+pub use forecast::{Forecast, Left};
 pub use listing::RunListing;
 pub use net::{BestSoFar, NetNow, WorktreeNow};
 pub use request::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::event::{
-    Containment, DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, RunStopped,
+    Containment, DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, QuotaSeen,
+    RunStopped,
 };
 use ralph_core::guard::Unit;
 use ralph_core::ids::{IterationNumber, RunId};
@@ -59,6 +60,12 @@ pub struct RunSnapshot {
     pub activity: Option<Activity>,
     /// A person must act, or the run does not go on.
     pub needs_person: Option<NeedsPerson>,
+    /// How much of the windows of the agent's plan is used, as it told last. What is not here is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaSeen>,
+    /// What has to be mended before a paused run can go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_for: Option<String>,
     /// What a person would type now.
     pub next: Vec<NextStep>,
     /// The first messages that no finished iteration has carried yet.
@@ -311,6 +318,10 @@ pub enum Need {
     Blocked,
     /// No process works on the run any more.
     Crashed,
+    /// Somebody has to look at the agent's work.
+    Review,
+    /// The prompt is empty.
+    Prompt,
 }
 
 /// A command to type, and what for.
@@ -406,6 +417,33 @@ pub struct IdleNow {
     pub why: Option<String>,
     /// What waiting has saved so far.
     pub saved: Option<SavedByWaiting>,
+    /// Nobody has set how to wait: these are the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_wait: Option<DefaultWait>,
+}
+
+/// How ralph waits for an idle agent where nobody has set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DefaultWait {
+    #[serde(rename = "first_ms", with = "millis")]
+    #[schemars(with = "u64")]
+    pub first: Duration,
+    #[serde(rename = "longest_ms", with = "millis")]
+    #[schemars(with = "u64")]
+    pub longest: Duration,
+}
+
+/// What a run waits for, with all that is needed to say so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitNow {
+    pub reason: DelayReason,
+    pub until: Timestamp,
+    /// Iterations in a row that had nothing to do.
+    #[serde(default)]
+    pub streak: u32,
+    /// What the agent wants to know, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -442,6 +480,12 @@ impl RunSnapshot {
         Some(
             limits.fold(first, |nearest, next| if next.fraction > nearest.fraction { next } else { nearest }),
         )
+    }
+
+    /// What the run waits for, if it does.
+    pub fn wait(&self) -> Option<WaitNow> {
+        let PhaseNow::Waiting { reason, until, .. } = self.phase else { return None };
+        Some(WaitNow { reason, until, streak: self.idle.streak, why: self.idle.why.clone() })
     }
 
     pub fn limit(&self, key: &str) -> Option<&LimitReading> {

@@ -22,6 +22,7 @@ use crate::driver::Envelope;
 use crate::footprints::Footprints;
 use crate::gate::Round;
 use crate::group::Group;
+use crate::ledger;
 use crate::lock;
 use crate::process::Supervisor;
 use crate::sandbox::Sandbox;
@@ -205,6 +206,7 @@ impl Executor {
             }
             Effect::StartWake { epoch, since } => self.wake = Wake::start(&self.shared, epoch, since),
             Effect::StopWake => self.wake = None,
+            Effect::ReadLedger => self.read_ledger(),
             Effect::SpawnAgent(spawn) => {
                 if self.attempt.is_busy() {
                     // The one before was given up, and its thread has not come back.
@@ -231,6 +233,20 @@ impl Executor {
                 report(&inbox, Report::AgentExited(Box::new(exited)));
             }
         });
+    }
+
+    /// Other runs may have long journals: nobody waits for them.
+    fn read_ledger(&self) {
+        let shared = Arc::clone(&self.shared);
+        let read = move || match ledger::read(&shared.run) {
+            Some(read) => report(&shared.inbox, Report::LedgerRead(read)),
+            // The engine takes what is no sum of money for what it is, and stops.
+            None => report(&shared.inbox, Report::LedgerRead(ledger::unknown())),
+        };
+        let spare = read.clone();
+        if std::thread::Builder::new().name("ledger".into()).spawn(read).is_err() {
+            spare();
+        }
     }
 
     /// Follows the run: some of what is started depends on what happened before.

@@ -262,7 +262,10 @@ pub(crate) fn judge(result: &mut GateFinished, finished: &Finished, timed_out: b
         }
         Exit::Code(code) => (result.exit_code, result.passed) = (Some(*code), *code == 0),
         Exit::Signal(signal) => result.error = Some(format!("killed by signal {signal}")),
-        Exit::Missing { message } | Exit::NotStarted { message } | Exit::Lost { message } => {
+        Exit::Missing { message }
+        | Exit::NotStarted { message }
+        | Exit::NoPrompt { message }
+        | Exit::Lost { message } => {
             result.error = Some(message.clone());
         }
     }

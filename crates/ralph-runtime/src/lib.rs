@@ -15,6 +15,7 @@ pub mod gate_runner;
 mod group;
 mod job;
 pub mod journal;
+mod ledger;
 mod output_tail;
 mod platform;
 pub mod process;

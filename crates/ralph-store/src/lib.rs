@@ -17,6 +17,7 @@ mod read;
 mod records;
 mod run_dir;
 mod seek;
+mod spending;
 mod store;
 mod subscription;
 #[cfg(test)]

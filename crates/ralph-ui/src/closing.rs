@@ -23,6 +23,9 @@ pub(crate) fn block(run: &RunSnapshot, style: &Style) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.extend(run.stopped.iter().flat_map(|stop| reason(&stop.stopped, paint)));
     lines.extend(body(run, paint));
+    if let Some(need) = &run.needs_person {
+        lines.extend(labelled("needs", wrap(&format!("you: {}", need.sentence()), COLUMNS - LABEL), paint));
+    }
     lines.extend(pointers(run, &run.next, paint));
     lines
 }

@@ -4,9 +4,11 @@
 //! was given, so a live run and a replayed one look the same.
 
 mod closing;
+pub mod cost;
 pub mod detect;
 pub mod event_line;
 pub mod explain;
+mod forecast;
 pub mod format;
 pub mod graph;
 mod json;

@@ -130,12 +130,18 @@ impl LiveScreen {
                 let open = open.collect::<Vec<_>>().join(", ");
                 (Tone::Plain, format!("{} #{iteration}  {took}  gates: {open}", self.frame()), none())
             }
-            PhaseNow::Waiting { reason, until, .. } => {
-                let words = waits::counting((*reason, *until), &run, self.now, &self.story.style);
+            PhaseNow::Waiting { .. } => {
+                let wait = run.wait()?;
+                let words = waits::counting(&wait, self.now, &self.story.style);
                 let key = if self.keys { "  (r: go on now)" } else { "" };
-                (Tone::Dim, format!("{} {words}{key}", self.frame()), none())
+                let needs = run.needs_person.as_ref().map(|need| format!("  needs you: {}", need.sentence()));
+                (Tone::Dim, format!("{} {words}{key}", self.frame()), needs.unwrap_or_default())
             }
             PhaseNow::Paused { asking: true } if self.keys => (Tone::Notice, stuck::KEYS.to_owned(), none()),
+            PhaseNow::Paused { .. } if run.paused_for.is_some() => {
+                let need = run.needs_person.as_ref().map(|need| need.sentence()).unwrap_or_default();
+                (Tone::Notice, format!("paused; needs you: {need}"), none())
+            }
             PhaseNow::Paused { .. } => {
                 (Tone::Notice, format!("paused: ralph unpause {}", clean(&run.run.0)), none())
             }
@@ -165,6 +171,9 @@ impl LiveScreen {
             (false, Some(Then::Pause)) => "  pauses after this",
             (false, None) => "",
         });
+        if let Some(forecast) = crate::forecast::short(run) {
+            head.push_str(&format!("  {forecast}"));
+        }
         head
     }
 

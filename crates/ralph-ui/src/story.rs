@@ -1,6 +1,6 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
-use ralph_model::event::{DelayStarted, DetectorKey, Event, GateFinished, JournalFailed};
+use ralph_model::event::{DelayReason, DelayStarted, DetectorKey, Event, GateFinished, JournalFailed};
 use ralph_model::record::Record;
 use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
@@ -22,6 +22,8 @@ pub(crate) struct Story {
     /// Something was told since the last closing block.
     open: bool,
     suspicions: Suspicions,
+    /// It was said that idle waits are as they are by default.
+    told_idle: bool,
 }
 
 /// A detector that goes on about the same thing is shown once.
@@ -50,7 +52,7 @@ impl Suspicions {
 impl Story {
     pub fn new(options: ScreenOptions) -> Story {
         let ScreenOptions { verbosity, style, fold, .. } = options;
-        Story { fold, style, verbosity, open: false, suspicions: Suspicions::default() }
+        Story { fold, style, verbosity, open: false, suspicions: Suspicions::default(), told_idle: false }
     }
 
     /// More of what the agent does, or less; says which.
@@ -103,7 +105,7 @@ impl Story {
         }
     }
 
-    fn lines(&self, record: &Record) -> Vec<String> {
+    fn lines(&mut self, record: &Record) -> Vec<String> {
         let paint = self.paint();
         let running = self.fold.is_at_work();
         let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];
@@ -116,9 +118,7 @@ impl Story {
             Event::AgentSwitched(switched) => notice(&format!("{} takes over", clean(&switched.name))),
             Event::LimitHit(limit) => notice(&format!("usage limit: {}", words::foreign(&limit.message))),
             Event::UnpauseRequested { .. } if running => notice("will not pause after this iteration"),
-            Event::RunPaused {} => {
-                notice(&format!("paused; go on with: ralph unpause{}", self.run_arg(record)))
-            }
+            Event::RunPaused {} => notice(&self.paused(record)),
             Event::RunUnpaused {} => notice("unpaused"),
             Event::GuidanceAdded(guidance) => {
                 vec![format!("guidance for the next iteration: {}", words::guidance(&guidance.text))]
@@ -158,10 +158,7 @@ impl Story {
                 let last = self.seen(Some(record)).and_then(|run| run.stuck.last);
                 last.map(|last| words::stuck::report(&last, paint)).unwrap_or_default()
             }
-            Event::DelayStarted(delay) => {
-                let run = self.seen(Some(record));
-                vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))]
-            }
+            Event::DelayStarted(delay) => self.wait(delay, record),
             Event::WakeTriggered(woken) => {
                 vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
             }
@@ -170,6 +167,29 @@ impl Story {
             }
             other => words::others(other, paint),
         }
+    }
+
+    fn wait(&mut self, delay: &DelayStarted, record: &Record) -> Vec<String> {
+        let (run, paint) = (self.seen(Some(record)), self.paint());
+        let mut lines = vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))];
+        if delay.reason == DelayReason::Idle && !std::mem::replace(&mut self.told_idle, true) {
+            lines.extend(run.as_ref().and_then(waits::by_default).map(|text| paint.dim(&text)));
+        }
+        let needs = self.needs(record);
+        lines.extend(needs.map(|need| paint.paint(Tone::Notice, &format!("needs you: {need}"))));
+        lines
+    }
+
+    fn paused(&self, record: &Record) -> String {
+        match self.needs(record) {
+            Some(need) => format!("paused; needs you: {need}"),
+            None => format!("paused; go on with: ralph unpause{}", self.run_arg(record)),
+        }
+    }
+
+    /// What a person has to do now, with the command.
+    fn needs(&self, record: &Record) -> Option<String> {
+        self.seen(Some(record))?.needs_person.map(|need| need.sentence())
     }
 
     fn ended(&self, row: &IterationRow, record: &Record) -> Vec<String> {
@@ -299,7 +319,12 @@ fn limits(run: &RunSnapshot) -> Vec<String> {
         return vec!["a single pass".to_owned()];
     }
     // How many alarms are too many says little to who does not know what raises one.
-    run.limits.iter().filter(|reading| !reading.counts_alarms).map(limit).collect()
+    let mut limits: Vec<String> =
+        run.limits.iter().filter(|reading| !reading.counts_alarms).map(limit).collect();
+    if run.limit("max_cost").is_none() {
+        limits.push("no cost limit".to_owned());
+    }
+    limits
 }
 
 /// `ralph.yml + preset quick`: where the settings come from, beside flags and defaults.

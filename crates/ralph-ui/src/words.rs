@@ -388,7 +388,10 @@ fn exited(exited: &AgentExited) -> String {
     let how = match &exited.exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("killed by signal {signal}"),
-        Exit::Missing { message } | Exit::NotStarted { message } | Exit::Lost { message } => foreign(message),
+        Exit::Missing { message }
+        | Exit::NotStarted { message }
+        | Exit::NoPrompt { message }
+        | Exit::Lost { message } => foreign(message),
     };
     let mut out = format!("{how} after {}", duration(exited.duration));
     if exited.leftovers > 0 {

@@ -170,6 +170,8 @@ impl Claude {
             usage.output = 0;
         }
         if !usage.is_zero() {
+            // A subagent may answer by another model.
+            out.extend(message.model.owned().map(|name| AgentSignal::Model { name }));
             out.push(AgentSignal::Usage { usage, scope: Scope::Step });
         }
     }
@@ -316,6 +318,7 @@ fn rate_limit(event: &Event<'_>, out: &mut Vec<AgentSignal>) {
     let status = match &*info.status {
         "rejected" => LimitStatus::Rejected,
         "allowed_warning" | "warning" => LimitStatus::Warning,
+        "allowed" if info.utilization.0.is_some() => LimitStatus::Allowed,
         _ => return,
     };
     let (resets_at, used) = (info.resets_at.i64(), info.utilization.0);

@@ -5,6 +5,7 @@ mod background;
 mod check;
 mod clean;
 mod control;
+mod cost;
 mod demo;
 mod detect;
 mod doctor;
@@ -43,6 +44,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Attach(args) => attach::attach(args),
         Command::Wait(args) => wait::wait(args),
         Command::List(args) => list::list(args),
+        Command::Cost(args) => cost::cost(args),
         Command::Status(args) => show::status(args),
         Command::Events(args) => events::events(args),
         Command::Logs(args) => logs::logs(args),

@@ -1,6 +1,6 @@
 //! `ralph run`
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use ralph_core::ids::IterationNumber;
@@ -16,7 +16,7 @@ use super::net::{start as at_start, worktree};
 use super::{background, machine, work, workspace};
 use crate::args::{NetArgs, RunArgs, ScreenArgs};
 use crate::error::CliError;
-use ralph_config::{Env, Flags, Given, Ready, Sources};
+use ralph_config::{ConfigError, Env, Flags, Given, Ready, Sources};
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
     let place = workspace(&args.at.workspace)?;
@@ -62,10 +62,14 @@ pub fn start(
 ) -> Result<u8, CliError> {
     let log_dir = log_dir.map(std::path::absolute).transpose()?;
     log_dir.iter().try_for_each(|dir| super::writable_name("log folder", dir))?;
-    let Ready { mut plan, warnings, notes, loaded } = machine::preflight(sources, log_dir)?;
+    let Ready { mut plan, warnings, mistakes, notes, loaded } = machine::preflight(sources, log_dir)?;
     notes.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     // What `ralph check` explains is only counted here.
-    match warnings.len() {
+    let explained = mistakes.len();
+    if let Some(mistakes) = ConfigError::from_all(mistakes) {
+        eprintln!("{}\n", mistakes.render(crate::io::color(std::io::stderr().is_terminal())));
+    }
+    match warnings.len().saturating_sub(explained) {
         0 => {}
         1 => crate::io::complain("note: `ralph check` has a warning about this definition"),
         n => crate::io::complain(&format!("note: `ralph check` has {n} warnings about this definition")),

@@ -19,6 +19,8 @@ mod hats;
 mod hostile;
 mod leftovers;
 mod locking;
+mod mistakes;
+mod money;
 mod net;
 mod output;
 mod protocol;

@@ -33,6 +33,11 @@ impl Turn<'_> {
                 self.interrupted(&exited, InterruptCause::NotStarted);
                 self.stop(reason);
             }
+            // The state has taken it for a wish to pause.
+            (None, Exit::NoPrompt { .. }) => {
+                self.interrupted(&exited, InterruptCause::NotStarted);
+                self.decide();
+            }
             (Some(KillCause::Guard(key)), _) => {
                 self.interrupted(&exited, InterruptCause::Guard(key.clone()));
                 match self.engine.guards.stop_by_key(&key, &self.engine.state) {
@@ -228,9 +233,10 @@ fn failure_of(exited: &AgentExited) -> Option<String> {
             Some(exited.error.clone().unwrap_or_else(|| format!("exit code {code}{last_line}")))
         }
         Exit::Signal(signal) => Some(format!("killed by signal {signal}{}{last_line}", signal_name(*signal))),
-        Exit::Lost { message } | Exit::Missing { message } | Exit::NotStarted { message } => {
-            Some(message.clone())
-        }
+        Exit::Lost { message }
+        | Exit::Missing { message }
+        | Exit::NotStarted { message }
+        | Exit::NoPrompt { message } => Some(message.clone()),
     }
 }
 

@@ -177,6 +177,7 @@ impl Turn<'_> {
             Report::TopicEmitted(emitted) => self.topic_emitted(emitted),
             Report::GatesFinished(finished) => self.gates_finished(finished),
             Report::WakeTriggered(woken) => self.woken(woken),
+            Report::LedgerRead(read) => self.ledger_read(read),
             Report::TimerFired(timer) => self.timer_fired(timer),
             Report::JournalFailed(failed) => self.journal_failed(failed.message),
             // Any other report is a fact to remember: nothing is decided about it.

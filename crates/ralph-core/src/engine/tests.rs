@@ -2,6 +2,7 @@
 
 mod idle;
 mod late;
+mod money;
 mod patience;
 mod proof;
 mod resume;

@@ -166,6 +166,7 @@ vocabulary! {
         "gate.finished" => GateFinished(GateFinished): round, buffered, line;
         "gates.finished" => GatesFinished(GatesFinished): round, buffered, hidden;
         "wake.triggered" => WakeTriggered(WakeTriggered): run, buffered, line;
+        "ledger.read" => LedgerRead(LedgerRead): run, buffered, hidden;
         "timer.fired" => TimerFired(TimerId): run, buffered, hidden;
         "programs.pinned" => ProgramsPinned(ProgramsPinned): run, buffered, hidden;
         "files.protected" => FilesProtected(FilesProtected): run, synced, line;

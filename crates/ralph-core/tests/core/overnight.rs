@@ -179,6 +179,7 @@ impl Sim {
                         self.queue.push((seen, Report::WakeTriggered(WakeTriggered { epoch, by }).into()));
                     }
                 }
+                Effect::ReadLedger => {}
                 Effect::StopWake => {
                     let epoch = self.waking.take();
                     self.queue.retain(|(_, input)| {

@@ -299,6 +299,7 @@ fn idle(settings: &Settings) -> Result<IdlePlan, String> {
     let default = IdlePlan::default();
     let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
     Ok(IdlePlan {
+        by_default: false,
         wait: settings.idle.as_ref().map(wait).transpose()?,
         on_blocked: reaction(&settings.on_blocked, default.on_blocked)?,
         on_review: reaction(&settings.on_review, default.on_review)?,

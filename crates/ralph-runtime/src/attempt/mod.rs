@@ -80,6 +80,7 @@ impl Attempt {
                 self.start(spec, listener);
             }
             Err(NotPrepared::Missing(message)) => self.ended(Exit::Missing { message }),
+            Err(NotPrepared::NoPrompt(message)) => self.ended(Exit::NoPrompt { message }),
             Err(NotPrepared::Other(message)) => self.not_started(message),
             Err(NotPrepared::Killed) => self.ended(Exit::Signal(SIGTERM)),
         }

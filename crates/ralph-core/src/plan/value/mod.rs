@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 
 pub use bytes::Bytes;
 pub use command::{CommandLine, shell_operator};
-pub use number::{Amount, Count, Factor, Price, Ratio, Size, Tokens, Usd};
+pub use number::{Amount, Count, Factor, Price, Ratio, Share, Size, Tokens, Usd};
 pub use text::{PathPattern, PatternText, Regex, Text, TopicText};
 pub use time::{Delay, Timeout};
 

@@ -86,6 +86,7 @@ fn reaction(rng: &mut Rng) -> Reaction {
 fn idle(rng: &mut Rng) -> IdlePlan {
     let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
     IdlePlan {
+        by_default: false,
         wait: (!rng.one_in(3)).then(|| wait(rng)),
         on_blocked: if rng.one_in(2) { Reaction::Stop } else { reaction(rng) },
         on_review: reaction(rng),

@@ -42,6 +42,8 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
                 DelayReason::Failure => "failure",
                 DelayReason::Limit => "limit",
                 DelayReason::Outage => "outage",
+                DelayReason::Budget => "budget",
+                DelayReason::Quota => "quota",
                 DelayReason::Idle => "idle",
                 DelayReason::Review => "review",
                 DelayReason::Blocked => "blocked",

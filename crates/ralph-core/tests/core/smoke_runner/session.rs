@@ -144,6 +144,7 @@ impl Runner {
                 Effect::KillGates { grace } => self.kill_gates(grace),
                 // What a person brings comes from the fixture.
                 Effect::StartWake { epoch, .. } => self.wake = Some(epoch),
+                Effect::ReadLedger => {}
                 Effect::StopWake => self.wake = None,
                 Effect::StartTimer { timer, when } => {
                     let due = match when {
@@ -163,7 +164,7 @@ impl Runner {
         let findings: Vec<Finding> = script.finds.iter().map(|alarm| alarm.finding(plan)).collect();
         let decides = findings.iter().any(|finding| finding.role.decides());
         let score = if decides { 1.0 } else { 0.0 };
-        let evidence = StuckEvidence { version: 1, score, outage: false, findings };
+        let evidence = StuckEvidence { version: 1, score, findings, ..StuckEvidence::default() };
         plan.enabled.then(|| Box::new(evidence))
     }
 

@@ -41,6 +41,7 @@ impl Attempt {
         let _ = self.before.set(begun.elapsed());
         let task = task.map_err(|error| match error {
             TaskError::Killed => NotPrepared::Killed,
+            TaskError::Empty(message) => NotPrepared::NoPrompt(message),
             TaskError::Failed(message) => NotPrepared::Other(message),
         })?;
         let draft = hat::complete(plan, &self.spawn.prompt).map_err(NotPrepared::Other)?;
@@ -172,6 +173,7 @@ fn give_prompt(spec: &mut Spec, agent: &AgentPlan, prompt: &str, path: PathBuf) 
 
 pub(super) enum NotPrepared {
     Missing(String),
+    NoPrompt(String),
     Other(String),
     /// The run was told to end before there was an agent.
     Killed,

@@ -25,6 +25,8 @@ const TAIL_MAX: usize = 1000;
 pub(crate) enum TaskError {
     /// The run was told to end meanwhile.
     Killed,
+    /// There is nothing in it.
+    Empty(String),
     Failed(String),
 }
 
@@ -33,6 +35,9 @@ pub(crate) fn text(attempt: &Attempt) -> Result<String, TaskError> {
     let plan = &attempt.shared.plan;
     // Before the commands: without a prompt there is no need for them.
     let text = read(&plan.task).map_err(TaskError::Failed)?;
+    if let Some(message) = empty(&plan.task, &text) {
+        return Err(TaskError::Empty(message));
+    }
     let outputs = run_commands(attempt)?;
     Ok(complete(plan, attempt.spawn.iteration.0, &text, &outputs))
 }
@@ -77,6 +82,15 @@ pub fn read(task: &Task) -> Result<String, String> {
         Task::RalphMd(_) => ralph_md::body(&text),
         _ => text,
     })
+}
+
+/// An agent without a task does whatever it likes, and is paid for it.
+fn empty(task: &Task, text: &str) -> Option<String> {
+    let path = match task {
+        Task::File(path) | Task::RalphMd(path) => path.display(),
+        Task::Text(_) => return None,
+    };
+    text.trim().is_empty().then(|| format!("the prompt {path} has become empty"))
 }
 
 /// Line and column of a byte, from 1.
