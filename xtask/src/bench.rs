@@ -3,6 +3,7 @@
 //! docs/benchmarks.md.
 
 mod against;
+mod checkpoints;
 mod events;
 mod flood;
 mod gates;
@@ -14,6 +15,7 @@ mod parsers;
 mod readers;
 mod report;
 mod routing;
+mod sandbox;
 mod start;
 mod stuck;
 
@@ -36,9 +38,11 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "list", run: list::run },
     Benchmark { name: "readers", run: readers::run },
     Benchmark { name: "gates", run: gates::run },
+    Benchmark { name: "checkpoints", run: checkpoints::run },
     Benchmark { name: "routing", run: routing::run },
     Benchmark { name: "parsers", run: parsers::run },
     Benchmark { name: "stuck", run: stuck::run },
+    Benchmark { name: "sandbox", run: sandbox::run },
 ];
 
 const HISTORY: &str = "docs/benchmarks.md";

@@ -2,6 +2,7 @@
 
 mod agents;
 mod bench;
+mod fuzz;
 mod generate;
 mod lab;
 mod metadata;
@@ -10,9 +11,11 @@ mod overnight;
 mod proof;
 mod repo;
 mod sim;
+mod soak;
 mod stuck;
 mod tidy;
 mod torture;
+mod undo;
 
 use std::process::ExitCode;
 
@@ -46,11 +49,26 @@ const TASKS: &[Task] = &[
         summary: "Let cheats and honest changes claim completion, and count who is refused.",
         run: proof::run,
     },
+    Task {
+        name: "fuzz",
+        summary: "Feed damaged bytes to everything that reads what others wrote.",
+        run: fuzz::run,
+    },
     Task { name: "sim", summary: "Simulate a million crashes of the engine.", run: sim::run },
+    Task {
+        name: "soak",
+        summary: "Kill and resume a run for a long time, and see what grows.",
+        run: soak::run,
+    },
     Task {
         name: "overnight",
         summary: "Print what a recorded night of an idle agent costs, with and without idle settings.",
         run: overnight::run,
+    },
+    Task {
+        name: "undo",
+        summary: "Let random agents work, undo what they did, and compare every byte.",
+        run: undo::run,
     },
     Task { name: "help", summary: "List the tasks.", run: help },
 ];

@@ -12,11 +12,12 @@ use std::time::Duration;
 use verdict::Verdict;
 
 /// The simulation: cargo's arguments, and the filter of test names.
-const TESTS: &[&str] = &["test", "--locked", "--release", "--package", "ralph-core", "--test", "core"];
+const TESTS: &[&str] =
+    &["test", "--locked", "--profile", "mutants", "--package", "ralph-core", "--test", "core"];
 const FILTER: &str = "sim";
 
 /// What may catch a mutant that the simulation cannot see, such as a stop that is heard late but heard.
-const OTHERS: &[&str] = &["test", "--locked", "--release", "--package", "ralph-core", "--tests"];
+const OTHERS: &[&str] = &["test", "--locked", "--profile", "mutants", "--package", "ralph-core", "--tests"];
 
 /// A mutant may make the engine run for ever. The simulation itself must notice; this only ends the wait.
 const PATIENCE: Duration = Duration::from_secs(600);

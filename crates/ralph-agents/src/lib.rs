@@ -21,6 +21,6 @@ pub mod verdict;
 pub use agent::{AGENTS, AgentDef, CommandSpec, Turn};
 pub use dialogue::{Dialogue, Opening, Reply, Stream};
 pub use signal::AgentSignal;
-pub use summary::RunSummary;
+pub use summary::{QuotaTold, RunSummary};
 pub use totals::Totals;
 pub use verdict::{Outcome, verdict};

@@ -22,6 +22,10 @@ pub enum AgentSignal {
     ToolCall(ToolCall),
     /// Its output is bounded, see [`crate::stream::excerpt`].
     ToolResult(ToolResult),
+    /// The model of the usage that follows, where a stream names it message by message.
+    Model {
+        name: String,
+    },
     Usage {
         usage: Usage,
         scope: Scope,
@@ -92,6 +96,8 @@ pub enum Scope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitStatus {
+    /// There is room; only worth telling with how much is used.
+    Allowed,
     Warning,
     Rejected,
 }

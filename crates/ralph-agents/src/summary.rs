@@ -9,6 +9,8 @@ use crate::totals::Totals;
 
 /// Lines of noise kept for the message of a run that failed without a word in its stream.
 const NOISE_KEPT: usize = 5;
+/// Windows that are told apart.
+const WINDOWS: usize = 8;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunSummary {
@@ -19,6 +21,8 @@ pub struct RunSummary {
     pub result: Option<StreamResult>,
     /// The last error the CLI gave up over.
     pub error: Option<ErrorSeen>,
+    /// How much of each window of the plan is used, where it said so.
+    pub quotas: Vec<QuotaTold>,
     /// A usage limit that was hit.
     pub limit: Option<LimitSeen>,
     /// The CLI was trying again when this was last heard of it.
@@ -45,6 +49,16 @@ pub struct ErrorSeen {
     pub message: String,
 }
 
+/// How much of a window of the plan is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuotaTold {
+    pub window: String,
+    /// From 0 to 1.
+    pub used: f64,
+    /// Seconds since 1970.
+    pub resets_at: Option<i64>,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitSeen {
     pub resets_at: Option<i64>,
@@ -66,6 +80,7 @@ impl RunSummary {
     /// Gives the call of a tool that is over with this signal: by its result, or because too many were open.
     pub fn observe(&mut self, signal: &AgentSignal) -> Option<ToolCall> {
         self.totals.observe(signal);
+        self.note_quota(signal);
         match signal {
             AgentSignal::Session { id, model } => {
                 self.session = Some(id.clone());
@@ -103,6 +118,16 @@ impl RunSummary {
             _ => {}
         }
         None
+    }
+
+    fn note_quota(&mut self, signal: &AgentSignal) {
+        let AgentSignal::RateLimit { resets_at, window: Some(window), used: Some(used), .. } = signal else {
+            return;
+        };
+        self.quotas.retain(|one| one.window != *window);
+        if self.quotas.len() < WINDOWS {
+            self.quotas.push(QuotaTold { window: window.clone(), used: *used, resets_at: *resets_at });
+        }
     }
 
     /// The agent's final word, if its stream ended well.

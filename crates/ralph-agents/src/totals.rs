@@ -1,14 +1,24 @@
 //! Tokens and money of one run, from numbers that count different things.
 
+use std::collections::BTreeMap;
+
 use ralph_core::usage::Usage;
 
+use crate::price::{Price, cost_usd, find};
 use crate::signal::{AgentSignal, Scope};
+
+/// Models that are told apart in one process.
+const MODELS: usize = 32;
 
 /// What one process of an agent used, so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
     usage: Sum<Usage>,
     cost: Sum<f64>,
+    /// The model that answers now, where the stream names it by the message.
+    model: Option<String>,
+    /// What each model used since the last total. A total does not say which model it was.
+    steps: BTreeMap<Option<String>, Usage>,
 }
 
 /// Steps add up behind the last total that was reported.
@@ -90,9 +100,40 @@ impl Totals {
 
     pub fn observe(&mut self, signal: &AgentSignal) {
         match signal {
-            AgentSignal::Usage { usage, scope } => self.usage.add(usage, *scope),
+            AgentSignal::Model { name } => self.model = Some(name.clone()),
+            AgentSignal::Usage { usage, scope } => {
+                self.usage.add(usage, *scope);
+                self.note_model(usage, *scope);
+            }
             AgentSignal::Cost { usd, scope } if usd.is_finite() => self.cost.add(usd, *scope),
             _ => {}
+        }
+    }
+
+    fn note_model(&mut self, usage: &Usage, scope: Scope) {
+        if scope != Scope::Step {
+            self.steps.clear();
+            return;
+        }
+        // So many models are none of ours to count.
+        if self.steps.len() < MODELS || self.steps.contains_key(&self.model) {
+            self.steps.entry(self.model.clone()).or_default().add(usage);
+        }
+    }
+
+    /// What it costs by price, each message at the price of the model that answered it; `model` answered where none is named.
+    /// None: something of it has no price.
+    pub fn cost_by_price(&self, model: Option<&str>, prices: &[Price]) -> Option<f64> {
+        let cost = |name: Option<&str>, usage: &Usage| Some(cost_usd(usage, find(name.or(model)?, prices)?));
+        let steps = || self.steps.iter().map(|(name, usage)| cost(name.as_deref(), usage));
+        let counted = self.steps.values().fold(Usage::default(), |mut sum, usage| {
+            sum.add(usage);
+            sum
+        });
+        match self.usage.total()? {
+            // Only where all of it is told by the message.
+            total if total == counted => steps().sum(),
+            total => cost(None, &total),
         }
     }
 
@@ -152,6 +193,34 @@ mod tests {
         let mut third = Totals::resumed(usage(1000, 1000));
         fold(&mut third, &[(usage(5, 5), Scope::Thread)]);
         assert_eq!(third.usage(), Some(usage(0, 0)));
+    }
+
+    #[test]
+    fn a_message_costs_what_its_own_model_costs() {
+        let price = |model: &str, input: f64| Price {
+            model: model.to_owned(),
+            input,
+            cache_read: 0.0,
+            cache_write: 0.0,
+            output: 0.0,
+            date: String::new(),
+            source: String::new(),
+        };
+        let prices = [price("big", 10.0), price("small", 1.0)];
+        let mut totals = Totals::default();
+        let model = |name: &str| AgentSignal::Model { name: name.to_owned() };
+        let step = AgentSignal::Usage { usage: usage(1_000_000, 0), scope: Scope::Step };
+        for signal in [step.clone(), model("small"), step.clone(), step.clone()] {
+            totals.observe(&signal);
+        }
+        assert_eq!(totals.cost_by_price(Some("big"), &prices), Some(12.0));
+        assert_eq!(totals.cost_by_price(None, &prices), None, "the first message has no model");
+        totals.observe(&model("unknown"));
+        totals.observe(&step);
+        assert_eq!(totals.cost_by_price(Some("big"), &prices), None);
+        // A total says nothing about models.
+        totals.observe(&AgentSignal::Usage { usage: usage(1_000_000, 0), scope: Scope::Run });
+        assert_eq!(totals.cost_by_price(Some("big"), &prices), Some(10.0));
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub fn verdict(run: &RunSummary, exit: &Exit) -> Outcome {
 }
 
 fn failed(run: &RunSummary, exit: &Exit) -> Option<Why> {
-    if matches!(exit, Exit::Missing { .. } | Exit::NotStarted { .. } | Exit::Lost { .. }) {
+    use Exit::{Lost, Missing, NoPrompt, NotStarted};
+    if matches!(exit, Missing { .. } | NotStarted { .. } | NoPrompt { .. } | Lost { .. }) {
         return None;
     }
     let ended = run.result.is_some();

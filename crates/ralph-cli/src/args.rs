@@ -1,5 +1,7 @@
 //! The arguments, with the help that teaches them.
 
+mod net;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,6 +9,8 @@ use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
 use ralph_evidence::detector::{DETECTORS, DetectorDef};
 
 use ralph_config::Given;
+
+pub use net::{BisectArgs, DiffArgs, NetArgs, UndoArgs};
 
 const BELOW_HELP: &str = "\
 New here? `ralph demo` shows the loop at work in seconds. It needs no agent, key or network.
@@ -62,8 +66,14 @@ pub enum Command {
     /// Continue a run that was stopped, killed or cut off
     #[command(mut_args(without_default), after_help = "A limit that is not given stays as the run has it.")]
     Resume(ResumeArgs),
+    /// Show the live screen of a run that works elsewhere, with its keys
+    Attach(AttachArgs),
+    /// Wait until runs have ended, and end with their exit code
+    Wait(WaitArgs),
     /// List the runs of this workspace
     List(ListArgs),
+    /// Show what was spent, by all runs of this state folder
+    Cost(CostArgs),
     /// Show where a run stands
     Status(ShowArgs),
     /// Show the events of a run; with hats, what they published (`--type '*'` shows everything)
@@ -76,6 +86,15 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Stop a run: let its iteration finish, then end
     Stop(StopArgs),
+    /// Show what an iteration or the run changed
+    #[command(after_help = net::DIFF_HELP)]
+    Diff(DiffArgs),
+    /// Bring the tree back as it was before the run, or after an iteration
+    #[command(after_help = net::UNDO_HELP)]
+    Undo(UndoArgs),
+    /// Find the iteration that broke a gate
+    #[command(after_help = net::BISECT_HELP)]
+    Bisect(BisectArgs),
     /// Pause a run after its current iteration
     Pause(ControlArgs),
     /// Let a paused run go on
@@ -92,6 +111,8 @@ pub enum Command {
     Check(CheckArgs),
     /// List the gates, run them now, or see which cheats they would let through
     Gates(GatesArgs),
+    /// Try what keeps agents together and confines them on this machine
+    Doctor(DoctorArgs),
     /// Draw hats and topics
     Graph(GraphArgs),
     /// Write a ralph.yml to start from
@@ -109,6 +130,9 @@ pub enum Command {
     #[command(name = "__doc", hide = true)]
     Doc { name: String },
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {}
 
 /// Where the work happens.
 #[derive(Debug, ClapArgs)]
@@ -194,6 +218,9 @@ pub struct RunArgs {
     /// Start from a definition that comes with ralph; TARGET lies over it. `ralph presets` lists them
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
+    /// What the agent may reach: off, workspace or strict
+    #[arg(long, value_name = "LEVEL")]
+    pub sandbox: Option<String>,
     /// Set any key of the definition by its path, such as event_loop.max_iterations=5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -202,9 +229,14 @@ pub struct RunArgs {
     /// Also write what each iteration prints into this folder
     #[arg(short = 'l', long, value_name = "DIR")]
     pub log_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub net: NetArgs,
     /// Print the resolved plan and the first prompt; start nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Work in the background, without a terminal; `ralph attach` shows it
+    #[arg(long, conflicts_with = "dry_run")]
+    pub detach: bool,
     #[command(flatten)]
     pub screen: ScreenArgs,
 }
@@ -224,8 +256,51 @@ pub struct ResumeArgs {
     /// Go on from the last sound record of a damaged journal; a copy of it is kept
     #[arg(long)]
     pub recover: bool,
+    /// Work in the background, without a terminal; `ralph attach` shows it
+    #[arg(long)]
+    pub detach: bool,
     #[command(flatten)]
     pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AttachArgs {
+    #[command(flatten)]
+    pub pick: PickArgs,
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct WaitArgs {
+    /// Runs: ids or either end of one, names, or folders [default: the live or else the last one of this workspace]
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    #[command(flatten)]
+    pub at: WorkspaceArg,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CostArgs {
+    /// What a row stands for
+    #[arg(long, value_enum, default_value_t = CostBy::Day)]
+    pub by: CostBy,
+    /// Only what was spent since then: a time back such as 7d, or a date such as 2026-01-31
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CostBy {
+    Day,
+    Run,
+    Model,
+    Hat,
+    Agent,
+    Task,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -22,6 +22,7 @@ impl CliError {
         match self {
             CliError::Usage(_) | CliError::Config(_) => 2,
             CliError::Session(SessionError::Busy { .. }) => 5,
+            CliError::Session(SessionError::Unenforceable(_)) => 2,
             CliError::Session(_) | CliError::Failed(_) => 1,
         }
     }

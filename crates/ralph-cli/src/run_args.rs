@@ -42,12 +42,16 @@ pub fn split(command: &mut Command, all: impl IntoIterator<Item = OsString>) -> 
                 match options.iter().find(|option| is_long(option, &name)) {
                     Some(option) => {
                         let takes = takes_value(option) && value.is_none();
+                        if takes && is_optional(option) {
+                            out.own.push(with_name(word, &mut words));
+                            continue;
+                        }
                         out.own.push(word);
                         if takes {
                             out.own.extend(words.next());
                         }
                     }
-                    None => out.given.push(named(name, value, &mut words)),
+                    None => out.given.push(named(name, value, &options, &mut words)),
                 }
             }
             Some(text) if text.starts_with('-') && text.len() > 1 => {
@@ -83,6 +87,28 @@ fn takes_value(option: &Arg) -> bool {
     option.get_action().takes_values()
 }
 
+/// The value may be left out.
+fn is_optional(option: &Arg) -> bool {
+    option.get_num_args().is_some_and(|count| count.min_values() == 0)
+}
+
+/// The next word is the name that goes with this option, unless it is an option or looks like a TARGET.
+fn with_name(option: OsString, words: &mut Peekable<impl Iterator<Item = OsString>>) -> OsString {
+    let is_name = |next: &OsString| {
+        let text = next.to_string_lossy();
+        !text.starts_with('-') && !text.contains('/') && !text.ends_with(".md") && !text.ends_with(".yml")
+    };
+    match words.next_if(is_name) {
+        Some(name) => {
+            let mut both = option;
+            both.push("=");
+            both.push(name);
+            both
+        }
+        None => option,
+    }
+}
+
 /// Whether the value of the last of these short options is the next word.
 fn value_follows(options: &[Arg], cluster: &str) -> bool {
     let mut letters = cluster.chars();
@@ -96,8 +122,18 @@ fn value_follows(options: &[Arg], cluster: &str) -> bool {
 }
 
 /// A value that looks like an option is more likely one that was forgotten.
-fn named(name: String, value: Option<String>, words: &mut Peekable<impl Iterator<Item = OsString>>) -> Given {
-    let is_value = |next: &OsString| !next.as_encoded_bytes().starts_with(b"--");
+fn named(
+    name: String,
+    value: Option<String>,
+    options: &[Arg],
+    words: &mut Peekable<impl Iterator<Item = OsString>>,
+) -> Given {
+    let is_short = |letter: char| options.iter().any(|option| option.get_short() == Some(letter));
+    let is_value = |next: &OsString| match next.as_encoded_bytes() {
+        [b'-', b'-', ..] => false,
+        [b'-', letter, ..] => !is_short(char::from(*letter)),
+        _ => true,
+    };
     let value = value.or_else(|| words.next_if(is_value).map(lossy));
     Given::Named { name, value }
 }
@@ -136,6 +172,9 @@ mod tests {
         assert_eq!(parts("run -p -x r A"), pair("run -p -x r", "A"));
         assert_eq!(parts("check r A --b"), pair("check r A --b", ""));
         assert_eq!(parts("run"), pair("run", ""));
+        assert_eq!(parts("run --worktree fix r"), pair("run --worktree=fix r", ""));
+        assert_eq!(parts("run --worktree r/RALPH.md"), pair("run --worktree r/RALPH.md", ""));
+        assert_eq!(parts("run --worktree -n 2"), pair("run --worktree -n 2", ""));
     }
 
     #[test]
@@ -147,6 +186,7 @@ mod tests {
         );
         assert_eq!(parts("run r --a --b"), pair("run r", "a:? b:?"));
         assert_eq!(parts("run r --a -5 --help"), pair("run r --help", "a:-5"));
+        assert_eq!(parts("run --no-such -p x -a claude"), pair("run -p x -a claude", "no-such:?"));
         assert_eq!(parts("run r -z"), pair("run r -z", ""), "clap says what is wrong with it");
     }
 

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-use super::de::AS_WRITTEN;
+use super::de::{AS_WRITTEN, AS_WRITTEN_OR_MAPPING};
 use super::diagnostic::quote;
 
 /// The command that does one iteration of work. A command line as text, or a mapping.
@@ -41,9 +41,10 @@ pub struct AgentDef {
     /// is the last argument. Not set: the way the agent is known to like it, standard input for a plain command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptVia>,
-    /// Environment variables to set for the agent.
+    /// Environment variables to set for the agent: a value, or `{env: NAME}`, `{file: PATH}` or `{command: LINE}`, where ralph finds
+    /// it before every start. Then the plan records where it comes from, and never what it is.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<EnvName, Word>,
+    pub env: BTreeMap<EnvName, EnvDef>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, DeriveDeserialize, Serialize, JsonSchema)]
@@ -94,7 +95,7 @@ pub struct AgentSpec {
     pub args: Vec<String>,
     /// `None`: as the agent likes it.
     pub prompt: Option<plan::PromptVia>,
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, plan::EnvValue>,
 }
 
 impl Default for AgentSpec {
@@ -206,6 +207,67 @@ impl JsonSchema for Word {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": ["string", "number", "boolean"] })
+    }
+}
+
+/// What a variable is set to: one value as it was written, or a mapping that says where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct EnvDef(pub plan::EnvValue);
+
+impl<'de> Deserialize<'de> for EnvDef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EnvVisitor;
+        impl<'de> Visitor<'de> for EnvVisitor {
+            type Value = EnvDef;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text, or a mapping with `env`, `file` or `command`")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<EnvDef, E> {
+                match text.contains('\0') {
+                    true => Err(E::custom("cannot hold a NUL byte")),
+                    false => Ok(EnvDef(plan::EnvValue::Text(text.to_owned()))),
+                }
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<EnvDef, A::Error> {
+                let source = SourceDef::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                let all = [
+                    source.env.map(|name| plan::EnvSource::Env(name.0)),
+                    source.file.map(|path| plan::EnvSource::File(path.0)),
+                    source.command.map(plan::EnvSource::Command),
+                ];
+                let mut given = all.into_iter().flatten();
+                match (given.next(), given.next()) {
+                    (Some(one), None) => Ok(EnvDef(plan::EnvValue::Found(one))),
+                    _ => Err(de::Error::custom("needs one of `env`, `file` and `command`")),
+                }
+            }
+        }
+        deserializer.deserialize_newtype_struct(AS_WRITTEN_OR_MAPPING, EnvVisitor)
+    }
+}
+
+#[derive(Default, DeriveDeserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct SourceDef {
+    /// A variable of ralph's own environment.
+    env: Option<EnvName>,
+    /// A file, from the workspace.
+    file: Option<Text>,
+    /// A command that prints the value.
+    command: Option<CommandLine>,
+}
+
+impl JsonSchema for EnvDef {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "EnvDef".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mapping = SourceDef::json_schema(generator);
+        json_schema!({ "anyOf": [{ "type": ["string", "number", "boolean"] }, mapping] })
     }
 }
 

@@ -3,7 +3,7 @@
 use ralph_agents::agent::{self, AgentDef, PromptInput, Turn};
 use ralph_agents::price;
 use ralph_core::plan::value::CommandLine;
-use ralph_core::plan::{AgentPlan, Price, PromptVia};
+use ralph_core::plan::{AgentPlan, EnvValue, Price, PromptVia};
 
 use super::agent::AgentSpec;
 
@@ -89,7 +89,8 @@ impl AgentSpec {
             agent::Arg::Text(text) => Some(text.clone()),
             agent::Arg::Prompt | agent::Arg::PromptFile => None,
         });
-        let mut env: std::collections::BTreeMap<String, String> = spec.env.iter().cloned().collect();
+        let mut env: std::collections::BTreeMap<String, EnvValue> =
+            spec.env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
         env.extend(self.env.clone());
         Ok(AgentPlan {
             name: def.name.to_owned(),

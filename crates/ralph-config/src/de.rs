@@ -12,6 +12,8 @@ use super::yaml::{Entry, Meaning, Node, Scalar, Value};
 
 /// A newtype struct of this name gets a scalar's text as it was written, be it a number or a boolean.
 pub const AS_WRITTEN: &str = "ralph::AsWritten";
+/// The same where there may be a mapping as well.
+pub const AS_WRITTEN_OR_MAPPING: &str = "ralph::AsWrittenOrMapping";
 
 pub fn from_node<'de, T: de::Deserialize<'de>>(node: &'de Node) -> Result<T, Error> {
     T::deserialize(Reader { node })
@@ -173,7 +175,10 @@ impl<'de> de::Deserializer<'de> for Reader<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        if name != AS_WRITTEN {
+        if name == AS_WRITTEN_OR_MAPPING && matches!(self.node.value, Value::Map(_)) {
+            return self.deserialize_any(visitor);
+        }
+        if name != AS_WRITTEN && name != AS_WRITTEN_OR_MAPPING {
             return visitor.visit_newtype_struct(self);
         }
         let out = match self.scalar() {

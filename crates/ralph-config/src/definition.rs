@@ -3,12 +3,15 @@
 
 use std::time::Duration;
 
-use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Text, Timeout};
-use ralph_core::plan::{Context, Core, EventLoop, Gate, Memory, Protect, ProtectPolicy, Stop, StuckPlan};
+use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Regex, Text, Timeout};
+use ralph_core::plan::{
+    Budget, Contain, Context, Core, EventLoop, Gate, Limits, Memory, Protect, ProtectPolicy, Quota,
+    SandboxAccess, SandboxFallback, SandboxLevel, Stop, StuckPlan, Switch, WorktreeLists,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent::{AgentDef, CliDef};
+use super::agent::{AgentDef, CliDef, EnvName};
 use super::commands::{CommandDef, Name};
 use super::hat_def::Hats;
 use super::idle::{Idle, OnState, WakeDef};
@@ -50,8 +53,8 @@ pub struct Definition {
     pub stop_on_completion_signal: bool,
     /// Another text for that promise.
     pub completion_signal: Option<Text>,
-    /// Wait while the agent says `<!-- ralph:state idle -->`, longer each time. An empty mapping has every default; not set:
-    /// an idle iteration is only reported.
+    /// Wait while the agent says `<!-- ralph:state idle -->`, longer each time. Not set, empty or `true`: by the defaults.
+    /// `false`: an idle iteration is only reported.
     pub idle: Idle,
     /// What to do while the agent says `<!-- ralph:state blocked -->` or `<!-- ralph:state waiting_for_review -->`.
     pub on_state: OnState,
@@ -61,6 +64,12 @@ pub struct Definition {
     pub enabled: bool,
     /// When the loop goes on, waits and stops.
     pub event_loop: EventLoop,
+    /// What all runs of this state folder together may spend, by the day and by the week. In the user's `config.yml` it holds
+    /// for every run.
+    pub budget: Budget,
+    /// How much of its plan's windows the agent may use before the run waits for the reset. Only where the agent's stream
+    /// tells how much is used; what it does not tell is not known, and holds nothing back.
+    pub quota: Quota,
     /// What the agent says to claim completion, and what has to hold before it is believed.
     pub stop: Stop,
     /// Checks that ralph itself runs; a required one that fails refuses a claim of completion. `auto`: those that the project
@@ -77,6 +86,26 @@ pub struct Definition {
     pub protect_policy: ProtectPolicy,
     /// Files that may change while gates run, as patterns like those of a `.gitignore`: they are no part of the proof.
     pub proof_ignore: Vec<PathPattern>,
+    /// What keeps the processes of an agent, a gate or a command together, so that none outlives it. `auto`: a pid namespace where
+    /// one is to be had, else a keeper process alone. `namespace`: where there is none nothing is started. `keeper`: programs that
+    /// change their user, such as sudo, work.
+    pub contain: Contain,
+    /// What the agent may reach. `off`: what you may. `workspace`: write only to the workspace, to temporary folders of its own and
+    /// where the agent's program keeps its settings; read everything but secrets. `strict`: also read only the workspace, the
+    /// system and the toolchains, and no network.
+    pub sandbox: SandboxLevel,
+    /// The same for gates.
+    pub gates_sandbox: SandboxLevel,
+    /// What to do where a part of the sandbox or of `limits` cannot be had here. `refuse`: start nothing. `warn`: say so and go on.
+    pub sandbox_fallback: SandboxFallback,
+    /// What the sandbox hides, and what else it lets through.
+    pub sandbox_access: SandboxAccess,
+    /// What each agent and gate may use, with all of its processes.
+    pub limits: Limits,
+    /// Whether the tree is saved before the first iteration and after each one, as commits that no branch has. In git only.
+    pub checkpoints: Switch,
+    /// What of the files that git ignores a worktree of `--worktree` is given.
+    pub worktree: WorktreeLists,
     /// What counts as going in circles, and what to do about it.
     pub loop_detection: StuckPlan,
     /// What prompts tell of earlier iterations.
@@ -85,6 +114,11 @@ pub struct Definition {
     pub context: Context,
     /// What every prompt repeats.
     pub core: Core,
+    /// Patterns of what is secret on a line of output, beside what ralph finds by itself: variables that are called like keys,
+    /// tokens and passwords, `agent.env`, and the tokens of well-known services. It is replaced wherever ralph writes.
+    pub redact: Vec<Regex>,
+    /// Variables of ralph's environment whose values are secret, whatever they are called.
+    pub redact_env: Vec<EnvName>,
     /// Several roles on one task, which hand work to each other by publishing topics: a mapping from the name of each hat
     /// to what it hears and may publish.
     pub hats: Hats,
@@ -107,21 +141,33 @@ impl Default for Definition {
             credit: None,
             stop_on_completion_signal: false,
             completion_signal: None,
-            idle: Idle(None),
+            idle: Idle::default(),
             on_state: OnState::default(),
             wake: WakeDef::default(),
             enabled: true,
             event_loop: EventLoop::default(),
+            budget: Budget::default(),
+            quota: Quota::default(),
             stop: Stop::default(),
             gates: Vec::new(),
             gate_jobs: None,
             protect: Protect::default(),
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
+            contain: Contain::default(),
+            sandbox: SandboxLevel::default(),
+            gates_sandbox: SandboxLevel::default(),
+            sandbox_fallback: SandboxFallback::default(),
+            sandbox_access: SandboxAccess::default(),
+            limits: Limits::default(),
+            checkpoints: Switch::default(),
+            worktree: WorktreeLists::default(),
             loop_detection: StuckPlan::default(),
             memory: Memory::default(),
             context: Context::default(),
             core: Core::default(),
+            redact: Vec::new(),
+            redact_env: Vec::new(),
             hats: Hats::default(),
         }
     }

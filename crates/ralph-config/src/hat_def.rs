@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use ralph_core::hat::COORDINATOR;
+use ralph_core::plan::SandboxLevel;
 use ralph_core::plan::value::{CommandLine, Count, PatternText, Text, Timeout, TopicText};
 use ralph_core::ralph_md::is_name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -70,6 +71,9 @@ pub struct HatDef {
     /// Its own scratchpad instead of `core.scratchpad`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scratchpad: Option<Text>,
+    /// Its own sandbox instead of the run's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
 }
 
 /// All hats, in the order they are written: it decides who comes first.

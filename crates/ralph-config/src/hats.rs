@@ -1,5 +1,6 @@
 //! From the hats of a definition to those of the plan, and what is wrong with them.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use ralph_core::hat::{
@@ -16,6 +17,10 @@ use super::hat_def::HatDef;
 use super::nearest::{nearest, suggest};
 use super::plan::keep;
 use super::validate::Settings;
+use super::yaml::Node;
+
+/// Warnings about hats that are shown.
+const MAX_FINDINGS: usize = 50;
 
 /// Rules about hats that no single setting can check by itself.
 pub fn check(settings: &Settings, definition: &Definition) -> Vec<Diagnostic> {
@@ -32,21 +37,30 @@ pub fn check(settings: &Settings, definition: &Definition) -> Vec<Diagnostic> {
             }
         }
     }
+    let entries = settings.root.entry("hats").map(|entry| entry.value.entries()).unwrap_or_default();
+    let nodes: HashMap<&str, &Node> =
+        entries.iter().map(|entry| (entry.key.as_str(), &entry.value)).collect();
+    let ids: HashSet<&str> = definition.hats.0.iter().map(|(id, _)| id.as_str()).collect();
     for (id, hat) in &definition.hats.0 {
-        check_hat(settings, definition, id, hat, &mut found);
+        let node = nodes.get(id.as_str()).copied();
+        check_hat(&HatPlace { settings, definition, ids: &ids, node }, id, hat, &mut found);
     }
     found
 }
 
-fn check_hat(
-    settings: &Settings,
-    definition: &Definition,
-    id: &str,
-    hat: &HatDef,
-    found: &mut Vec<Diagnostic>,
-) {
+/// A hat among all of them.
+struct HatPlace<'a> {
+    settings: &'a Settings,
+    definition: &'a Definition,
+    ids: &'a HashSet<&'a str>,
+    /// Where it stands in the definition.
+    node: Option<&'a Node>,
+}
+
+fn check_hat(place: &HatPlace, id: &str, hat: &HatDef, found: &mut Vec<Diagnostic>) {
+    let HatPlace { settings, definition, .. } = place;
     let path = |key: &str| format!("hats.{id}.{key}");
-    let given = |key: &str| settings.root.find(&path(key)).is_some();
+    let given = |key: &str| place.node.is_some_and(|node| node.entry(key).is_some());
     for [one, other] in
         [["instructions", "instructions_file"], ["agent", "backend"], ["args", "backend_args"]]
     {
@@ -82,7 +96,7 @@ fn check_hat(
             found.push(settings.at(&at, message).help("remove it here, or `completes: false`"));
         }
         let owner = pattern.as_str().strip_suffix(".exhausted");
-        if owner.is_some_and(|owner| definition.hats.0.iter().any(|(id, _)| id == owner)) {
+        if owner.is_some_and(|owner| place.ids.contains(owner)) {
             let message = format!(
                 "`{pattern}` is published by ralph itself, when that hat has used up its activations"
             );
@@ -184,17 +198,20 @@ impl HatsPlace<'_> {
             agent,
             iteration_timeout: hat.iteration_timeout.map(|time| time.0),
             gates: hat.gates.as_ref().map(|gates| gates.iter().map(|gate| gate.0.clone()).collect()),
+            sandbox: hat.sandbox,
             scratchpad: hat.scratchpad.as_ref().map(|path| PathBuf::from(&path.0)),
             ..HatPlan::new(id, patterns(&hat.triggers), patterns(&hat.publishes))
         })
     }
 
     fn agent_plan(&self, id: &str, spec: &AgentSpec) -> Result<AgentPlan, Diagnostic> {
-        let keys =
-            ["agent", "backend", "model", "args", "backend_args"].map(|key| format!("hats.{id}.{key}"));
-        let at = keys.iter().find(|key| self.settings.root.find(key).is_some());
-        let at = at.map_or("hats", String::as_str);
-        spec.to_plan(self.is_root).map_err(|message| self.settings.at(at, format!("`{at}`: {message}")))
+        spec.to_plan(self.is_root).map_err(|message| {
+            let keys =
+                ["agent", "backend", "model", "args", "backend_args"].map(|key| format!("hats.{id}.{key}"));
+            let at = keys.iter().find(|key| self.settings.root.find(key).is_some());
+            let at = at.map_or("hats", String::as_str);
+            self.settings.at(at, format!("`{at}`: {message}"))
+        })
     }
 }
 
@@ -202,9 +219,9 @@ impl HatsPlace<'_> {
 fn text_of(task: &Task) -> Option<String> {
     let text = match task {
         Task::Text(_) => return None,
-        Task::File(path) => std::fs::read(path).ok()?,
+        Task::File(path) => super::reader::read_file(path).ok()?,
         Task::RalphMd(path) => {
-            ralph_core::ralph_md::body(&String::from_utf8_lossy(&std::fs::read(path).ok()?)).into()
+            ralph_core::ralph_md::body(&String::from_utf8_lossy(&super::reader::read_file(path).ok()?)).into()
         }
     };
     Some(String::from_utf8_lossy(&text).trim().to_owned())
@@ -213,7 +230,8 @@ fn text_of(task: &Task) -> Option<String> {
 /// What the analysis of the hats finds, each with its place.
 pub fn findings(settings: &Settings, plan: &HatsPlan) -> Vec<Diagnostic> {
     let found = analyse(plan).into_iter().filter(|finding| !is_fatal(finding));
-    found.map(|finding| diagnostic(Diagnostic::warning, settings, plan, finding)).collect()
+    // Of more than this nobody reads the end, and each looks for what may have been meant among all topics.
+    found.take(MAX_FINDINGS).map(|finding| diagnostic(Diagnostic::warning, settings, plan, finding)).collect()
 }
 
 /// What leaves nothing to run.

@@ -21,10 +21,19 @@ use super::words::split_words;
 /// How often a `wake` command is asked, unless the definition says otherwise.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// `idle`: a mapping switches it on, nothing switches it off.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct Idle(pub Option<IdleDef>);
+/// `idle`: a mapping says how to wait, nothing or `true` stands for the defaults, `false` switches it off.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Idle {
+    Waits(Option<IdleDef>),
+    Switch(bool),
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Self::Waits(None)
+    }
+}
 
 /// How long to wait before the next look while the agent is idle.
 #[derive(Debug, Clone, Default, PartialEq, DeriveDeserialize, Serialize, JsonSchema)]
@@ -50,13 +59,16 @@ impl<'de> Deserialize<'de> for Idle {
         impl<'de> Visitor<'de> for IdleVisitor {
             type Value = Idle;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a mapping")
+                f.write_str("a mapping, or `false`")
             }
             fn visit_unit<E: de::Error>(self) -> Result<Idle, E> {
-                Ok(Idle(None))
+                Ok(Idle::default())
+            }
+            fn visit_bool<E: de::Error>(self, on: bool) -> Result<Idle, E> {
+                Ok(Idle::Switch(on))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Idle, A::Error> {
-                IdleDef::deserialize(MapAccessDeserializer::new(map)).map(|def| Idle(Some(def)))
+                IdleDef::deserialize(MapAccessDeserializer::new(map)).map(|def| Idle::Waits(Some(def)))
             }
         }
         deserializer.deserialize_any(IdleVisitor)
@@ -71,7 +83,10 @@ impl JsonSchema for Idle {
         "Idle".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        IdleDef::json_schema(generator)
+        // The keys are those of the mapping; a switch has none.
+        let mut schema = IdleDef::json_schema(generator);
+        schema.insert("type".to_owned(), serde_json::json!(["object", "boolean"]));
+        schema
     }
 }
 
@@ -234,15 +249,20 @@ pub fn plan(
         Some(def) => reaction(settings, &format!("on_state.{name}"), def),
         None => Ok(default),
     };
-    let seconds = Duration::from_secs;
-    let wait = definition.idle.0.as_ref().map(|idle| {
-        let IdleDef { delay, backoff, max_delay, max } = *idle;
-        let defaults = (seconds(30), IdlePlan::MAX_DELAY);
-        Waits { delay, backoff, max_delay, max, defaults }.plan(settings, "idle")
-    });
+    let wait = match &definition.idle {
+        Idle::Switch(false) => None,
+        Idle::Switch(true) | Idle::Waits(None) => Some(WaitPlan::idle()),
+        Idle::Waits(Some(IdleDef { delay, backoff, max_delay, max })) => {
+            let usual = WaitPlan::idle().backoff;
+            let (delay, backoff, max_delay, max) = (*delay, *backoff, *max_delay, *max);
+            let waits = Waits { delay, backoff, max_delay, max, defaults: (usual.initial, usual.max) };
+            Some(waits.plan(settings, "idle")?)
+        }
+    };
     let default = IdlePlan::default();
     Ok(IdlePlan {
-        wait: wait.transpose()?,
+        wait,
+        by_default: settings.root.find("idle").is_none(),
         on_blocked: react(blocked, "blocked", default.on_blocked)?,
         on_review: react(waiting_for_review, "waiting_for_review", default.on_review)?,
         wake: wake(settings, definition, workspace, folder)?,
@@ -254,8 +274,9 @@ pub fn findings(settings: &Settings, plan: &IdlePlan) -> Vec<Diagnostic> {
     if plan.wake.is_none() || plan.wait.is_some() {
         return Vec::new();
     }
-    let message = "`wake` ends waits, and without `idle` an agent that has nothing to do is not waited for";
-    let found = settings.at("wake", message).help("add `idle: {}`");
+    let message =
+        "`wake` ends waits, and with `idle: false` an agent that has nothing to do is not waited for";
+    let found = settings.at("wake", message).help("remove `idle: false`");
     vec![Diagnostic { is_warning: true, ..found }]
 }
 

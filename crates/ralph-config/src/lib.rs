@@ -21,6 +21,7 @@ mod layers;
 mod loop_detection;
 mod memory;
 mod nearest;
+mod placeholders;
 mod plan;
 mod preflight;
 pub mod presets;
@@ -144,7 +145,10 @@ fn examine(sources: &Sources) -> Result<(Loaded, Vec<Diagnostic>), ConfigError> 
     let home = sources.env.home.as_deref();
     // A preset needs no file beside it.
     let enough = has_prompt || sources.preset.is_some();
-    let target = target::resolve(sources.target.as_deref(), enough, &workspace, home)?;
+    let target = target::resolve(sources.target.as_deref(), enough, &workspace, home);
+    // A word behind an option that nobody knows is easily taken for what it is not.
+    let target =
+        target.map_err(|error| user_args::unknown_option(sources).map_or(error, ConfigError::from))?;
 
     let (settings, file) = read_layers(sources, target.as_ref())?;
     let mut definition: Definition =
@@ -167,7 +171,6 @@ fn examine(sources: &Sources) -> Result<(Loaded, Vec<Diagnostic>), ConfigError> 
         workspace: &workspace,
         target: target.as_ref(),
         body: file.as_ref().map(|md| md.body.as_str()),
-        preset: sources.preset.is_some(),
         needed: sources.needs_task,
     };
     let task = place.task(&settings, &definition).map_err(|one| found.push(one)).ok();

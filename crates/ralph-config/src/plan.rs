@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, Task};
+use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, SandboxLevel, SandboxPlan, Task};
 
 use super::Loaded;
 use super::agent::AgentSpec;
@@ -18,15 +18,18 @@ use super::memory;
 const STREAM_SILENCE: Duration = Duration::from_secs(600);
 
 impl Loaded {
-    /// `is_root` tells whether the agent will run as root: some refuse to, unless told that it is fine.
+    /// `is_root` tells whether the agent will run as root: some refuse to, unless told that they are in a sandbox, which is said
+    /// only where it is true.
     pub fn to_plan(&self, log_dir: Option<PathBuf>, is_root: bool) -> Result<Plan, ConfigError> {
         let definition = &self.definition;
         let mut found = Vec::new();
         let at = |path: &str, message: String| self.settings.at(path, message);
-        let agent = self.agent.to_plan(is_root);
+        let in_sandbox = is_root && any_sandbox(definition);
+        let agent = self.agent.to_plan(in_sandbox);
         let agent = agent.map_err(|message| found.push(at(self.agent_path(), message))).ok();
         let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
-        let fallback = fallback.map(|spec| spec.to_plan(is_root).map_err(|message| at("fallback", message)));
+        let fallback =
+            fallback.map(|spec| spec.to_plan(in_sandbox).map_err(|message| at("fallback", message)));
         let fallback: Vec<AgentPlan> = keep(fallback, &mut found);
         let mut event_loop = definition.event_loop.clone();
         let args = self.args.clone().unwrap_or_default();
@@ -40,7 +43,7 @@ impl Loaded {
             settings: &self.settings,
             agent: &self.agent,
             folder: folder.unwrap_or(&self.workspace),
-            is_root,
+            is_root: in_sandbox,
         };
         let hats = hats.plan(definition, &self.task, &mut found);
         let of_hats = hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
@@ -69,18 +72,26 @@ impl Loaded {
             pace: Pace { fallback_after, fallback_wait, ..Pace::default() },
             stop_on_completion_signal: definition.stop_on_completion_signal,
             completion_signal: definition.completion_signal.as_ref().map(|text| text.0.clone()),
+            budget: definition.budget.clone(),
+            quota: definition.quota.clone(),
             stop: definition.stop.clone(),
             gates: gates(definition, folder.unwrap_or(&self.workspace)),
             gate_jobs: definition.gate_jobs.map(|count| count.0),
             protect: definition.protect.0.clone(),
             protect_policy: definition.protect_policy,
             proof_ignore: definition.proof_ignore.iter().map(|pattern| pattern.0.clone()).collect(),
+            contain: definition.contain,
+            sandbox: sandbox(definition),
+            limits: definition.limits.clone(),
+            checkpoints: definition.checkpoints,
             stuck: definition.loop_detection.clone(),
             memory: memory::memory(definition, &self.task, &self.settings),
             context: definition.context.clone(),
             core: memory::core(definition),
             once: !definition.enabled,
             log_dir,
+            redact: definition.redact.clone(),
+            redact_env: definition.redact_env.iter().map(|name| name.0.clone()).collect(),
             hats,
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })
@@ -112,4 +123,19 @@ pub fn prices(definition: &Definition) -> Vec<Price> {
             output: one.output.0,
         })
         .collect()
+}
+
+/// Whether any agent of the run is confined. Whoever of them is not is not told of a sandbox when it starts.
+fn any_sandbox(definition: &Definition) -> bool {
+    let of_hats = definition.hats.0.iter().filter_map(|(_, hat)| hat.sandbox);
+    of_hats.chain([definition.sandbox]).any(SandboxLevel::is_on)
+}
+
+fn sandbox(definition: &Definition) -> SandboxPlan {
+    SandboxPlan {
+        agent: definition.sandbox,
+        gates: definition.gates_sandbox,
+        fallback: definition.sandbox_fallback,
+        access: definition.sandbox_access.clone(),
+    }
 }

@@ -21,8 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod folders;
 mod held_out;
-mod limits;
+pub(crate) mod limits;
 mod programs;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ use ralph_core::plan::Plan;
 
 use crate::diagnostic::{ConfigError, Diagnostic};
 use crate::sources::Sources;
-use crate::{Loaded, examine, gates, hats, idle};
+use crate::{Loaded, examine, gates, hats, idle, placeholders};
 
 /// What has to be known of the machine that a plan is for.
 pub struct Machine<'a> {
@@ -71,6 +72,8 @@ pub struct Ready {
     pub plan: Plan,
     /// What `ralph check` explains.
     pub warnings: Vec<Diagnostic>,
+    /// Those of them that a run shows as well: it would be another one than was meant.
+    pub mistakes: Vec<Diagnostic>,
     /// What is said at the start of a run, a sentence each.
     pub notes: Vec<String>,
 }
@@ -102,8 +105,12 @@ pub fn preflight(
 ) -> Result<Ready, ConfigError> {
     let (loaded, errors) = examine(sources)?;
     let mut found = Found { errors, ..Found::default() };
+    let mut mistakes = Vec::new();
     let plan = loaded.to_plan(log_dir, machine.is_root);
-    let plan = plan.map_err(|error| found.add_errors(error.into_diagnostics())).ok();
+    let mut plan = plan.map_err(|error| found.add_errors(error.into_diagnostics())).ok();
+    if let Some(plan) = &mut plan {
+        limits::check(&loaded, plan, &mut found);
+    }
     found.errors.extend(gates::nothing_found(&loaded.settings));
     if let Some(plan) = &plan {
         programs::agents(&loaded, plan, machine, &mut found);
@@ -112,14 +119,17 @@ pub fn preflight(
         held_out::check(&loaded, plan, &mut found);
         found.errors.extend(plan.hats.iter().flat_map(|hats| hats::fatal(&loaded.settings, hats)));
         found.warnings.extend(plan.hats.iter().flat_map(|hats| hats::findings(&loaded.settings, hats)));
+        mistakes = placeholders::findings(&loaded);
+        found.warnings.extend(mistakes.clone());
+        found.warnings.extend(folders::findings(&loaded, plan));
         found.warnings.extend(idle::findings(&loaded.settings, &plan.idle));
-        found.notes.extend(limits::notes(plan));
+        found.notes.extend(programs::refuses_root(plan, machine));
         found.notes.extend(idle_args(&loaded));
         found.notes.extend(gates::note(&loaded.settings));
     }
     let Found { mut errors, warnings, notes } = found;
     match plan.filter(|_| errors.is_empty()) {
-        Some(plan) => Ok(Ready { loaded, plan, warnings, notes }),
+        Some(plan) => Ok(Ready { loaded, plan, warnings, mistakes, notes }),
         None => {
             errors.extend(warnings);
             Err(ConfigError::from_all(errors).unwrap_or_else(|| Diagnostic::new("there is no plan").into()))
@@ -130,9 +140,15 @@ pub fn preflight(
 /// A RALPH.md takes every argument; one without a place in it is likely a mistake.
 fn idle_args(loaded: &Loaded) -> Option<String> {
     let names: Vec<String> = loaded.idle_args().iter().map(|name| format!("`--{name}`")).collect();
-    let is = if names.len() == 1 { "is" } else { "are" };
+    let (such, they) = match names.len() {
+        1 => ("no such option", "as an argument it is"),
+        _ => ("no such options", "as arguments they are"),
+    };
     let note = || {
-        format!("{} {is} neither declared in `args` nor used in the prompt or a command", names.join(", "))
+        format!(
+            "{}: ralph has {such}, and {they} neither declared in `args` nor used in the prompt or a command",
+            names.join(", ")
+        )
     };
     (!names.is_empty()).then(note)
 }

@@ -165,6 +165,10 @@ pub fn check_layer(map: &SourceMap, tree: &mut Node) -> Vec<Diagnostic> {
 
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // A pipe would keep its reader waiting, a device has no end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
     File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > MAX_FILE {
         true => Err(io::Error::other("larger than 16 MiB")),

@@ -6,6 +6,7 @@ use super::agent_plan::cost_is_known;
 use super::diagnostic::{ConfigError, Diagnostic};
 use super::gates::Auto;
 use super::layers::{self, Flags};
+use super::preflight::limits;
 use super::reader::check_layer;
 use super::source::{SourceMap, Span};
 use super::validate::{self, Settings};
@@ -28,6 +29,7 @@ pub fn settings_change(plan: &Plan, sets: &[String], flags: &Flags) -> Result<Se
     let is_cost_known = agents.all(|agent| cost_is_known(agent, &plan.prices));
     let mut found = validate::bounds(&settings, &changed.event_loop, is_cost_known);
     found.extend(loop_detection::check(&settings, &changed.stuck));
+    found.extend(limits::resumed(&settings, &changed));
     ConfigError::from_all(found).map_or(Ok(change), Err)
 }
 

@@ -21,9 +21,14 @@ pub struct Setting {
 /// All settings in the order of the definition.
 pub fn settings(settings: &Settings, definition: &Definition) -> Vec<Setting> {
     let mut out = Vec::new();
-    // Plain data: it always has a JSON form.
-    let value = serde_json::to_value(definition).unwrap_or_default();
-    flatten(settings, "", &value, Some(&settings.root), None, &mut out);
+    match serde_json::to_value(definition) {
+        Ok(value) => flatten(settings, "", &value, Some(&settings.root), None, &mut out),
+        Err(error) => out.push(Setting {
+            path: "(all)".to_owned(),
+            value: Some(format!("cannot be shown: {error}")),
+            from: "default".to_owned(),
+        }),
+    }
     out
 }
 

@@ -28,6 +28,8 @@ pub struct Target {
 
 /// In a folder that was named, a RALPH.md is what was meant.
 const IN_FOLDER: [&str; 3] = ["RALPH.md", "ralph.yml", "ralph.yaml"];
+/// The task of a definition that names none, in the workspace. ralph-orchestrator looks there, too.
+pub const USUAL_PROMPT: &str = "PROMPT.md";
 /// Without a TARGET.
 const IN_WORKSPACE: [&str; 3] = ["ralph.yml", "ralph.yaml", "RALPH.md"];
 
@@ -44,7 +46,10 @@ pub fn resolve(
         None => {
             let names = if has_prompt { &IN_WORKSPACE[..2] } else { &IN_WORKSPACE[..] };
             match in_folder(workspace, names, "") {
-                None if !has_prompt => Err(nothing_here(workspace)),
+                // The task alone is enough where the agent is named.
+                None if !has_prompt && !workspace.join(USUAL_PROMPT).is_file() => {
+                    Err(nothing_here(workspace))
+                }
                 found => Ok(found),
             }
         }
@@ -157,7 +162,7 @@ fn not_found(target: &str, looked: &[String], installed: &[String]) -> ConfigErr
 
 fn nothing_here(workspace: &Path) -> ConfigError {
     Diagnostic::new("there is nothing to run here")
-        .note(format!("looked for {} in {}", IN_WORKSPACE.join(", "), workspace.display()))
+        .note(format!("looked for {}, {USUAL_PROMPT} in {}", IN_WORKSPACE.join(", "), workspace.display()))
         .help("give a prompt and an agent: ralph run -p \"the task\" -a ./my-agent.sh")
         .into()
 }

@@ -10,11 +10,8 @@ use super::diagnostic::Diagnostic;
 use super::ralph_md::RalphMd;
 use super::reader::read_file;
 use super::source::Layer;
-use super::target::{self, Target};
+use super::target::{self, Target, USUAL_PROMPT};
 use super::validate::Settings;
-
-/// The task of a definition that names none, in the workspace.
-const USUAL_PROMPT: &str = "PROMPT.md";
 
 /// The arguments that the prompt and the commands have a place for.
 pub fn used_args(definition: &Definition, task: Option<&Task>) -> BTreeSet<String> {
@@ -34,6 +31,18 @@ fn text_of(task: &Task) -> Option<String> {
     }
 }
 
+/// An agent without a task does whatever it likes, and is paid for it. A file that cannot be read is judged elsewhere.
+fn is_blank(path: &Path) -> bool {
+    read_file(path).is_ok_and(|bytes| {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        bytes.iter().all(u8::is_ascii_whitespace)
+    })
+}
+
+fn empty(found: Diagnostic) -> Diagnostic {
+    found.help("write the task into it, or give one with `-p`")
+}
+
 /// A RALPH.md whose settings were not seen as such is easily taken for one that has them.
 pub fn explain_no_settings(found: Diagnostic, file: Option<&RalphMd>) -> Diagnostic {
     match file {
@@ -48,7 +57,6 @@ pub struct TaskPlace<'a> {
     pub workspace: &'a Path,
     pub target: Option<&'a Target>,
     pub body: Option<&'a str>,
-    pub preset: bool,
     pub needed: bool,
 }
 
@@ -75,10 +83,15 @@ impl TaskPlace<'_> {
         if let Some(file) = &definition.prompt_file {
             return self.prompt_file(settings, &file.0, layer);
         }
-        // Where ralph-orchestrator looks, too.
         let usual = self.workspace.join(USUAL_PROMPT);
-        if self.body.is_none() && (self.target.is_some() || self.preset) && usual.is_file() {
-            return Ok(Task::File(usual));
+        if self.body.is_none() && usual.is_file() {
+            return match is_blank(&usual) {
+                false => Ok(Task::File(usual)),
+                true if self.needed => {
+                    Err(empty(Diagnostic::new(format!("the prompt {USUAL_PROMPT} is empty"))))
+                }
+                true => Ok(Task::Text(String::new())),
+            };
         }
         match self.needed {
             true => Err(self.no_prompt()),
@@ -93,6 +106,9 @@ impl TaskPlace<'_> {
         };
         let path = target::absolute(&folder.unwrap_or(self.workspace).join(file));
         match path.is_file() {
+            true if is_blank(&path) => {
+                Err(empty(settings.at("prompt_file", format!("`prompt_file`: `{file}` is empty"))))
+            }
             true => Ok(Task::File(path)),
             false => {
                 let found = settings.at("prompt_file", format!("`prompt_file`: there is no file `{file}`"));

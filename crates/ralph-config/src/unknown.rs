@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::diagnostic::{Diagnostic, MAX_SHOWN, quote};
-use super::foreign::ORCHESTRATOR;
+use super::foreign::{ORCHESTRATOR, OTHERS, snake};
 use super::nearest::nearest;
 use super::schema::{join, paths, properties, schema};
 use super::source::SourceMap;
@@ -44,12 +44,20 @@ fn explain(prefix: &str, entry: &Entry, siblings: &[&str]) -> Diagnostic {
     // Hats are called what the user calls them.
     let hat = path.strip_prefix("hats.").and_then(|rest| rest.split_once('.'));
     let listed = hat.map_or_else(|| path.clone(), |(_, key)| format!("hats.*.{key}"));
-    if let Some((_, instead)) = ORCHESTRATOR.iter().find(|(name, _)| *name == listed) {
+    let spelt = snake(&listed);
+    if let Some((_, instead)) = ORCHESTRATOR.iter().find(|(name, _)| *name == listed || *name == spelt) {
         let title = format!("`{path}` is a ralph-orchestrator setting that ralph does not have");
         return match *instead {
             "" => Diagnostic::new(title),
             instead => Diagnostic::new(title).help(instead),
         };
+    }
+    let word = snake(key);
+    // Where the very word is known here, only the way it is spelt is wrong.
+    if let Some((_, who, instead)) =
+        OTHERS.iter().find(|(name, ..)| *name == word && !siblings.contains(name))
+    {
+        return Diagnostic::new(format!("{} is a {who} setting", quote(&path))).help(*instead);
     }
     let found = Diagnostic::new(format!("unknown key {}", quote(&path)));
     let everywhere = paths();

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use ralph_core::ralph_md::is_name;
 
 use super::commands::Name;
+use super::diagnostic::Diagnostic;
 use super::nearest::nearest;
+use super::sources::Sources;
 
 /// One argument that is not one of ralph's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub enum Given {
 }
 
 /// What others call ralph's own options. Only such names that hardly mean something else.
-const OTHER_NAMES: [(&[&str], &str); 6] = [
+const OTHER_NAMES: [(&[&str], &str); 14] = [
     (
         &[
             "iterations",
@@ -31,12 +33,27 @@ const OTHER_NAMES: [(&[&str], &str); 6] = [
             "max-turns",
             "max-loops",
             "turns",
+            "num",
+            "num-iterations",
         ],
         "--max-iterations",
     ),
     (&["budget", "max-budget", "max-budget-usd", "cost-limit", "max-spend", "max-usd"], "--max-cost"),
     (&["max-time", "max-duration", "time-limit", "runtime"], "--max-runtime"),
     (&["iteration-timeout", "agent-timeout", "max-iteration-time"], "--timeout"),
+    // ralph-orchestrator's and ralphify's
+    (&["backend", "cli", "agent-command"], "--agent"),
+    (&["config"], "-C DIR, or name the file: ralph run FILE"),
+    (&["completion-promise", "success-regex"], "--set stop.success_regex=TEXT"),
+    (&["idle-timeout", "idle-timeout-secs"], "--set event_loop.silence_timeout=D"),
+    (&["continue", "resume-loop"], "ralph resume"),
+    (
+        &["no-tui", "tui", "autonomous", "no-git", "no-archive", "no-metrics"],
+        "nothing: ralph needs no such option",
+    ),
+    // TalkCody's
+    (&["ralph-loop", "ralph-loop-enabled"], "nothing: `ralph run` always loops, unless told `--once`"),
+    (&["max-wall-time-ms", "max-walltime"], "--set event_loop.max_wall_time=D"),
     (&["max-tokens", "token-limit", "token-budget"], "--set event_loop.max_tokens=N"),
     (&["max-wall-time", "wall-time"], "--set event_loop.max_wall_time=D"),
 ];
@@ -98,6 +115,23 @@ impl Known<'_> {
         let declared = self.declared.iter().map(|one| one.0.as_str()).filter(|_| name.len() > 2);
         nearest(name, declared).map(|one| format!("--{one}"))
     }
+}
+
+/// The first option that is none of ralph's, where there is no definition that might take it as an argument.
+pub fn unknown_option(sources: &Sources) -> Option<Diagnostic> {
+    let given = sources.given.iter().flatten();
+    let mut named = given.filter_map(|one| match one {
+        Given::Named { name, .. } => Some(name),
+        Given::Positional(_) => None,
+    });
+    let name = named.next()?;
+    let known = Known { options: &sources.options, ..Known::default() };
+    let found = Diagnostic::new(format!("there is no option `--{name}`"));
+    Some(match known.meant(name) {
+        Some(meant) => found.help(format!("did you mean `{meant}`?")),
+        None => found
+            .help("`ralph run --help` lists the options; an argument stands behind the definition it is for"),
+    })
 }
 
 fn names(declared: &[Name]) -> String {

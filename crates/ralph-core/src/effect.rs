@@ -30,6 +30,8 @@ pub enum Effect {
     },
     /// The wait is over.
     StopWake,
+    /// Read what all runs have spent, and report it.
+    ReadLedger,
     /// A timer takes the place of an older one in the same slot.
     StartTimer {
         timer: TimerId,

@@ -21,6 +21,8 @@ pub enum Command {
     ResumeRun(Box<RunResumed>),
     #[serde(rename = "stop")]
     StopRun(StopRequest),
+    /// End the agent of this iteration; the run goes on with the next one.
+    EndIteration,
     #[serde(rename = "pause")]
     PauseRun,
     #[serde(rename = "unpause")]

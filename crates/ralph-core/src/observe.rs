@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::engine::Engine;
 use crate::event::{
     CompletionRejected, DelayReason, GateFinished, IterationStarted, LoopDetected, PinnedProgram,
-    ProtectedFile, RunStopped, StopRequest,
+    ProtectedFile, QuotaSeen, RunStopped, StopRequest,
 };
 use crate::guard::{GuardDef, Guards, Reading};
 use crate::hat::{Topic, TopicMessage};
@@ -146,6 +146,17 @@ impl<'a> Observation<'a> {
     /// The programs as they were found when the run began.
     pub fn pinned_programs(self) -> &'a [PinnedProgram] {
         &self.state.trust.pinned
+    }
+
+    /// The last iteration that an agent was started for; 0 before the first.
+    pub fn last_iteration(self) -> IterationNumber {
+        let begun = self.state.attempts > 0 || self.state.running().is_some();
+        IterationNumber(self.state.iterations_finished.saturating_add(u32::from(begun)))
+    }
+
+    /// The commit of the last checkpoint.
+    pub fn last_checkpoint(self) -> Option<&'a str> {
+        self.state.trust.checkpoint.as_deref()
     }
 
     /// The files that no iteration may change.
@@ -296,7 +307,7 @@ impl<'a> Observation<'a> {
 
     /// How many iterations in a row have said that there is nothing to do.
     pub fn idle_streak(self) -> u32 {
-        self.state.idle.streak
+        self.state.idle_streak()
     }
 
     /// Why the agent is blocked, in its words.
@@ -327,6 +338,16 @@ impl<'a> Observation<'a> {
     /// A person was asked what to do about a run that goes in circles, and has not answered.
     pub fn is_asking(self) -> bool {
         self.state.phase == Phase::Paused && self.state.stuck.asking
+    }
+
+    /// What the agent at work has told of its plan's windows.
+    pub fn quotas(self) -> &'a [QuotaSeen] {
+        &self.state.quotas
+    }
+
+    /// What a person has to mend before a paused run can go on.
+    pub fn paused_for(self) -> Option<&'a str> {
+        self.state.paused_for.as_deref().filter(|_| self.state.phase == Phase::Paused)
     }
 
     /// An alarm of a detector ends the run.

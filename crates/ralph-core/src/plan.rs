@@ -1,12 +1,19 @@
 //! The plan: a loop's definition with every default filled in. It is stored whole in `run.started`, so a resumed run needs
 //! nothing else to know what it is.
 
+mod budget;
 mod change;
+mod contain;
+mod env;
 mod event_loop;
 mod gate;
 mod idle;
+mod limits;
 mod memory;
+mod net;
 mod protect;
+mod quota;
+mod sandbox;
 mod section;
 mod signals;
 mod stop;
@@ -19,16 +26,23 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use budget::{Budget, BudgetChange, WhenSpent};
 pub use change::SettingsChange;
+pub use contain::Contain;
+pub use env::{EnvSource, EnvValue};
 pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
 pub use gate::{ACCEPTANCE_CHECK, GATE_TIMEOUT, Gate, GateWhen};
 pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
+pub use limits::{Limits, LimitsChange};
+pub use quota::{Quota, QuotaChange};
 
 use crate::hat::HatsPlan;
 use crate::time::millis;
 
 pub use memory::{Context, ContextChange, Core, CoreChange, Memory, MemoryChange};
+pub use net::{Switch, WorktreeLists, WorktreePlan};
 pub use protect::{Protect, ProtectLists, ProtectPolicy};
+pub use sandbox::{SandboxAccess, SandboxFallback, SandboxLevel, SandboxPlan};
 pub use signals::SignalPlan;
 pub use stop::{NoErrors, Stop, StopChange, TamperingPolicy};
 pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckChange, StuckPlan, Use};
@@ -63,6 +77,12 @@ pub struct Plan {
     pub prices: Vec<Price>,
     /// When the loop goes on, waits and stops.
     pub event_loop: EventLoop,
+    /// What all runs together may spend.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub budget: Budget,
+    /// How much of its windows the agent's plan may be used.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub quota: Quota,
     pub pace: Pace,
     /// What to do while there is nothing to do.
     #[serde(default, skip_serializing_if = "IdlePlan::is_default")]
@@ -89,6 +109,21 @@ pub struct Plan {
     /// Files that are no part of a proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proof_ignore: Vec<String>,
+    /// What keeps the processes of an agent together.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub contain: Contain,
+    /// What its programs may reach.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sandbox: SandboxPlan,
+    /// What its programs may use.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub limits: Limits,
+    /// Whether the tree is saved before the first iteration and after each one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub checkpoints: Switch,
+    /// The worktree that the run was given, where it does not work in the person's own checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreePlan>,
     /// What counts as being stuck.
     #[serde(rename = "loop_detection")]
     pub stuck: StuckPlan,
@@ -106,6 +141,12 @@ pub struct Plan {
     /// Also write what each iteration printed into this folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
+    /// What else is secret on a line of output, as patterns of the user's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<value::Regex>,
+    /// Variables of ralph's environment whose values are secret, whatever they are called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact_env: Vec<String>,
     /// The roles, where there is more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hats: Option<Box<HatsPlan>>,
@@ -127,6 +168,8 @@ impl Plan {
             fallback: Vec::new(),
             prices: Vec::new(),
             event_loop: EventLoop::default(),
+            budget: Budget::default(),
+            quota: Quota::default(),
             pace: Pace::default(),
             idle: IdlePlan::default(),
             stop_on_completion_signal: false,
@@ -137,12 +180,19 @@ impl Plan {
             protect: ProtectLists::default(),
             protect_policy: ProtectPolicy::default(),
             proof_ignore: Vec::new(),
+            contain: Contain::default(),
+            sandbox: SandboxPlan::default(),
+            limits: Limits::default(),
+            checkpoints: Switch::default(),
+            worktree: None,
             stuck: StuckPlan::default(),
             memory: Memory::default(),
             context: Context::default(),
             core: Core::default(),
             once: false,
             log_dir: None,
+            redact: Vec::new(),
+            redact_env: Vec::new(),
             hats: None,
         }
     }
@@ -176,7 +226,7 @@ pub struct AgentPlan {
     pub args: Vec<String>,
     pub prompt: PromptVia,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, EnvValue>,
     /// The format of its output.
     #[serde(default = "plain_text")]
     pub output: String,

@@ -5,8 +5,6 @@
 //! The checksum covers the line before it and is seeded with the previous record's, so a line that is changed, lost,
 //! moved or put in between breaks the chain. Without its `crc` a line is exactly what `--json` prints.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use crate::event::Event;
@@ -35,25 +33,46 @@ pub enum Damage {
     Order { expected: Seq, found: Seq },
     #[error("{0}")]
     Content(String),
+    /// Sound, and of a type that this version does not have. With the chain as it stands behind the record.
+    #[error("its type `{name}` is not known here")]
+    Unknown { name: String, chain: Chain },
+    /// Sound, and of a type that this version has, but it cannot be understood here.
+    #[error("{0}")]
+    Newer(String),
+}
+
+/// What is wrong with a line whose checksum is right, and which is no record as this version knows them.
+fn misread(json: &[u8], expected: Seq, chain: Chain, error: &serde_json::Error) -> Damage {
+    #[derive(serde::Deserialize)]
+    struct Head<'a> {
+        seq: Seq,
+        #[serde(borrow, rename = "type")]
+        name: std::borrow::Cow<'a, str>,
+    }
+    match serde_json::from_slice::<Head>(json) {
+        Ok(head) if head.seq != expected => Damage::Order { expected, found: head.seq },
+        Ok(head) if !Event::NAMES.contains(&head.name.as_ref()) => {
+            Damage::Unknown { name: head.name.into_owned(), chain }
+        }
+        Ok(_) => Damage::Newer(error.to_string()),
+        Err(_) => Damage::Content(error.to_string()),
+    }
 }
 
 const CRC_KEY: &str = ",\"crc\":\"";
 const CRC_LEN: usize = CRC_KEY.len() + 8 + 2;
 
 impl Record {
-    /// The line as `--json` prints it.
-    pub fn to_json(&self) -> String {
-        // Serialising these types cannot fail: no map has a key that is not a string.
-        serde_json::to_string(self).unwrap_or_default()
+    /// The line as `--json` prints it. A path in it that is not UTF-8 cannot be written down.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
     }
 
     /// The line as the journal stores it, with its newline.
-    pub fn encode(&self, chain: &mut Chain) -> String {
-        let mut line = self.to_json();
-        line.pop();
-        *chain = chain.over(line.as_bytes());
-        let _ = writeln!(line, "{CRC_KEY}{:08x}\"}}", chain.0);
-        line
+    pub fn encode(&self, chain: &mut Chain) -> Result<String, serde_json::Error> {
+        let mut body = self.to_json()?;
+        body.pop();
+        Ok(chain.seal(&body))
     }
 
     /// Reads one line, without its newline. The chain moves on only if the line is sound.
@@ -66,7 +85,7 @@ impl Record {
         let mut json = Vec::with_capacity(body.len() + 1);
         json.extend_from_slice(body);
         json.push(b'}');
-        let record = Record::from_json(&json).map_err(|e| Damage::Content(e.to_string()))?;
+        let record = Record::from_json(&json).map_err(|error| misread(&json, expected, next, &error))?;
         if record.seq != expected {
             return Err(Damage::Order { expected, found: record.seq });
         }
@@ -76,6 +95,12 @@ impl Record {
 }
 
 impl Chain {
+    /// A line as the journal stores it: `body` is its object without the closing brace.
+    pub fn seal(&mut self, body: &str) -> String {
+        *self = self.over(body.as_bytes());
+        format!("{body}{CRC_KEY}{:08x}\"}}\n", self.0)
+    }
+
     fn over(self, body: &[u8]) -> Chain {
         let mut hasher = crc32fast::Hasher::new_with_initial(self.0);
         hasher.update(body);
@@ -150,10 +175,10 @@ mod tests {
     fn a_record_survives_the_round_trip_and_is_json_without_its_checksum() {
         let (mut out, mut back) = (Chain::default(), Chain::default());
         for seq in 1..4 {
-            let line = record(seq).encode(&mut out);
+            let line = record(seq).encode(&mut out).expect("a line");
             let line = line.trim_end().as_bytes();
             assert_eq!(type_of(line), Some("delay.started"));
-            assert_eq!(json_of(line), Some(record(seq).to_json()));
+            assert_eq!(json_of(line), record(seq).to_json().ok());
             assert_eq!(Record::decode(line, &mut back, Seq(seq)), Ok(record(seq)));
         }
         assert_eq!(out, back);
@@ -162,7 +187,7 @@ mod tests {
     #[test]
     fn no_flipped_bit_is_accepted() {
         let mut chain = Chain::default();
-        let line = record(1).encode(&mut chain).trim_end().as_bytes().to_vec();
+        let line = record(1).encode(&mut chain).expect("a line").trim_end().as_bytes().to_vec();
         for bit in 0..line.len() * 8 {
             let mut bad = line.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
@@ -180,9 +205,33 @@ mod tests {
     fn a_lost_or_moved_line_breaks_the_chain() {
         let mut chain = Chain::default();
         let lines: Vec<String> =
-            (1..4).map(|seq| record(seq).encode(&mut chain).trim_end().to_owned()).collect();
+            (1..4).map(|seq| record(seq).encode(&mut chain).expect("a line").trim_end().to_owned()).collect();
         let mut chain = Chain::default();
         assert!(Record::decode(lines[0].as_bytes(), &mut chain, Seq(1)).is_ok());
         assert_eq!(Record::decode(lines[2].as_bytes(), &mut chain, Seq(2)), Err(Damage::Checksum));
+    }
+
+    /// A line whose checksum is right, with this JSON in it.
+    fn sealed(json: &str, chain: &mut Chain) -> Vec<u8> {
+        let line = chain.seal(json.strip_suffix('}').expect("an object"));
+        line.trim_end().as_bytes().to_vec()
+    }
+
+    #[test]
+    fn a_sound_record_of_a_newer_ralph_is_no_damage() {
+        let of = |json: &str| {
+            let line = sealed(json, &mut Chain::default());
+            Record::decode(&line, &mut Chain::default(), Seq(1)).expect_err("not known here")
+        };
+        let at = "\"at\":\"2026-01-18T10:00:00.123Z\"";
+        let unknown = of(&format!("{{\"seq\":1,{at},\"type\":\"moon.risen\",\"x\":1}}"));
+        assert!(
+            matches!(&unknown, Damage::Unknown { name, chain } if name == "moon.risen" && *chain != Chain::default())
+        );
+        let newer = of(&format!("{{\"seq\":1,{at},\"type\":\"stop.requested\",\"how\":\"by_magic\"}}"));
+        assert!(matches!(newer, Damage::Newer(_)), "{newer:?}");
+        let moved = of(&format!("{{\"seq\":7,{at},\"type\":\"moon.risen\"}}"));
+        assert_eq!(moved, Damage::Order { expected: Seq(1), found: Seq(7) });
+        assert!(matches!(of("{\"half\":}"), Damage::Content(_)));
     }
 }

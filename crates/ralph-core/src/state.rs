@@ -3,10 +3,13 @@
 mod claims;
 mod failing;
 mod idle;
+mod ledger;
 mod notes;
 mod proof;
+mod quota;
 mod stuck;
 mod trust;
+mod waits;
 
 use std::time::Duration;
 
@@ -15,9 +18,9 @@ pub use idle::{Idle, Saved};
 
 use crate::check::Ledger;
 use crate::event::{
-    AgentExited, AgentSwitched, DelayReason, DelayStarted, Event, GatesFinished, InterruptCause,
-    IterationFinished, IterationInterrupted, IterationStarted, KillCause, LimitHit, LoopDetected, RunResumed,
-    RunStopped, StopRequest, UsageUpdated,
+    AgentExited, DelayReason, Event, Exit, GatesFinished, InterruptCause, IterationFinished,
+    IterationInterrupted, IterationStarted, KillCause, LoopDetected, QuotaSeen, RunResumed, RunStopped,
+    StopRequest, UsageUpdated,
 };
 use crate::failure::FailureClass;
 use crate::hat::Bus;
@@ -77,6 +80,11 @@ pub struct RunState {
     /// Tokens whose cost nobody knows, without the attempt that is running.
     pub unpriced: u64,
 
+    /// What the agent at work has told of its plan's windows.
+    pub quotas: Vec<QuotaSeen>,
+    /// What all runs have spent.
+    pub spending: ledger::Ledger,
+
     /// The hats and what they have to say to each other, where there are hats.
     pub bus: Option<Bus>,
 
@@ -84,6 +92,8 @@ pub struct RunState {
     pub guidance: Vec<String>,
     pub stop_request: Option<StopRequest>,
     pub pause_requested: bool,
+    /// What a person has to mend before the run can go on.
+    pub paused_for: Option<String>,
     pub stopped: Option<RunStopped>,
 }
 
@@ -191,10 +201,13 @@ impl RunState {
             usage: Usage::default(),
             cost_usd: None,
             unpriced: 0,
+            quotas: Vec::new(),
+            spending: ledger::Ledger::default(),
             bus: first_bus(&started.plan),
             guidance: Vec::new(),
             stop_request: None,
             pause_requested: false,
+            paused_for: None,
             stopped: None,
         })
     }
@@ -222,17 +235,17 @@ impl RunState {
             }
             Event::IterationFinished(finished) => self.apply_finished(finished),
             Event::IterationInterrupted(interrupted) => self.apply_interrupted(interrupted),
-            Event::LimitHit(limit) => self.apply_limit(limit),
-            Event::AgentSwitched(switched) => self.apply_switched(switched, at),
+            Event::LimitHit(_)
+            | Event::LedgerRead(_)
+            | Event::AgentSwitched(_)
+            | Event::DelayStarted(_)
+            | Event::DelayEnded { .. } => self.apply_wait(event, at),
             Event::ToolCalled(call) => {
                 self.ledger.called(call);
                 self.notice(|running| running.tool_calls = running.tool_calls.saturating_add(1));
             }
             Event::ToolFinished(end) => self.apply_tool_end(end),
-            Event::AgentExited(exited) => {
-                self.trust.apply_exited(exited);
-                self.notice(|running| running.exited = Some(exited.clone()));
-            }
+            Event::AgentExited(exited) => self.apply_exited(exited),
             Event::ProgramsPinned(_) | Event::FilesProtected(_) | Event::ProofNarrowed(_) => {
                 self.trust.apply(event);
             }
@@ -247,10 +260,9 @@ impl RunState {
             | Event::JournalFailed(_) => self.apply_proof(event, at),
             Event::LoopSuspected(suspected) => self.stuck.suspected(suspected),
             Event::LoopDetected(detected) => self.apply_loop(detected),
-            Event::DelayStarted(delay) => self.apply_delay(delay, at),
-            Event::DelayEnded { early } => self.apply_delay_ended(*early, at),
             Event::RunUnpaused {} => {
                 (self.pause_requested, self.stuck.asking) = (false, false);
+                self.spending.stale = true;
                 self.phase = Phase::Ready;
             }
             Event::RunPaused {} => {
@@ -265,7 +277,7 @@ impl RunState {
                 self.stopped = Some(stopped.clone());
             }
             // What the others tell changes nothing here, or a part of the state looks after it itself.
-            _ => {}
+            _ => self.trust.apply(event),
         }
         self.seen_at(event, at);
     }
@@ -326,7 +338,7 @@ impl RunState {
     /// The run was at work until now.
     fn seen_at(&mut self, event: &Event, at: Timestamp) {
         // What is said to a stopped run does not make it one that was at work until then.
-        if !matches!((&self.phase, event), (Phase::Stopped, Event::GuidanceAdded(_) | Event::HatReset(_))) {
+        if !matches!((&self.phase, event), (Phase::Stopped, said) if is_said_to_stopped(said)) {
             self.last_at = self.last_at.max(at);
         }
         match &mut self.phase {
@@ -345,8 +357,10 @@ impl RunState {
             self.stuck.start_over();
         }
         self.pid = resumed.pid;
+        self.spending.stale = true;
         self.stop_request = None;
         (self.pause_requested, self.stuck.asking) = (false, false);
+        self.paused_for = None;
         self.stopped = None;
         if let Phase::Checking(checking) = &self.phase {
             // The gates died with ralph, and run again. What they worked counts.
@@ -369,6 +383,7 @@ impl RunState {
 
     fn apply_started(&mut self, started: &IterationStarted, at: Timestamp) {
         self.attempts = started.attempt;
+        self.paused_for = None;
         self.ledger.next_iteration();
         self.unjudged = None;
         self.idle.unanswered = false;
@@ -425,56 +440,21 @@ impl RunState {
         self.stop_request = Some(StopRequest { how: before.max(request.how), ..request.clone() });
     }
 
-    fn apply_delay(&mut self, delay: &DelayStarted, at: Timestamp) {
-        self.unjudged = None;
-        let patience = &mut self.patience;
-        patience.outage = false;
-        let again = delay.reason == DelayReason::Limit && patience.counted;
-        if delay.reason.is_service() && delay.wait > self.plan.pace.fallback_wait && !again {
-            patience.long_waits = patience.long_waits.saturating_add(1);
-            patience.counted = true;
-        }
-        let (reason, until, wait) = (delay.reason, delay.until, delay.wait);
-        self.phase = Phase::Waiting(Waiting { epoch: self.events, reason, until, wait, since: at });
-    }
-
-    fn apply_delay_ended(&mut self, early: bool, at: Timestamp) {
-        if let Phase::Waiting(Waiting { reason, wait, since, .. }) = &self.phase {
-            // A wait to its end has taken what it was meant to, whatever the clock says.
-            let time = if early { at.since(*since).min(*wait) } else { *wait };
-            self.idle.waited(*reason, time, early);
-        }
-        if !early {
-            self.patience.limited_until = None;
-        }
-        self.phase = Phase::Ready;
-    }
-
-    fn apply_limit(&mut self, limit: &LimitHit) {
-        let patience = &mut self.patience;
-        patience.limits = patience.limits.saturating_add(1);
-        (patience.limited_until, patience.counted) = (Some(limit.until), false);
-        if limit.agent == 0 {
-            patience.first_back_at = Some(limit.until);
-        }
-    }
-
-    fn apply_switched(&mut self, switched: &AgentSwitched, at: Timestamp) {
-        let patience = &mut self.patience;
-        patience.agent = switched.to;
-        (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
-        (patience.limited_until, patience.outage) = (None, false);
-        // An outage does not say when it ends.
-        if switched.from == 0 && patience.first_back_at.is_none_or(|back| back <= at) {
-            patience.first_back_at = Some(at.plus(self.plan.pace.outage_backoff.max));
-        }
-    }
-
     fn apply_usage(&mut self, update: &UsageUpdated) {
         if let Phase::Running(running) = &mut self.phase {
             running.usage = update.usage;
             running.cost_usd = update.cost_usd.or(running.cost_usd);
         }
+    }
+
+    fn apply_exited(&mut self, exited: &AgentExited) {
+        self.trust.apply_exited(exited);
+        self.learn_quotas(&exited.quotas);
+        if let Exit::NoPrompt { message } = &exited.exit {
+            self.pause_requested = true;
+            self.paused_for = Some(message.clone());
+        }
+        self.notice(|running| running.exited = Some(Box::new(exited.clone())));
     }
 
     fn apply_finished(&mut self, finished: &IterationFinished) {
@@ -492,6 +472,9 @@ impl RunState {
             _ => None,
         };
         self.stuck.finished(finished, exited.as_deref());
+        if self.idle.state.is_none() && self.stuck.nothings == 0 {
+            self.idle.forget();
+        }
         let patience = &mut self.patience;
         (patience.limits, patience.outages, patience.long_waits) = (0, 0, 0);
         patience.context_too_long = finished.class == Some(FailureClass::ContextTooLong);
@@ -519,6 +502,7 @@ impl RunState {
     }
 
     fn spend(&mut self, duration: Duration, usage: &Usage, cost_usd: Option<f64>) {
+        self.spending.stale = true;
         self.runtime = self.runtime.saturating_add(duration);
         self.usage.add(usage);
         match cost_usd {
@@ -571,6 +555,18 @@ impl RunState {
             (before, running) => Some(before.unwrap_or(0.0) + running.unwrap_or(0.0)),
         }
     }
+}
+
+/// What comes to a run that nobody works on.
+fn is_said_to_stopped(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::GuidanceAdded(_)
+            | Event::HatReset(_)
+            | Event::CheckpointSaved(_)
+            | Event::CheckpointFailed(_)
+            | Event::CheckpointRestored(_)
+    )
 }
 
 /// A bus on which nothing but the start is due.

@@ -5,13 +5,13 @@ use ralph_core::ids::{HatKey, IterationNumber};
 use ralph_core::plan::StuckPlan;
 
 use crate::detector::Sketch;
-use crate::watch::Watch;
+use crate::watch::{Says, Watch};
 
 #[derive(Debug)]
 pub struct Rehearsal {
     watch: Watch,
     /// What was found in the last attempt that has ended, and whether it only tells of an outage.
-    found: Option<(bool, Vec<Finding>)>,
+    found: Option<(Says, Vec<Finding>)>,
     stopped: bool,
 }
 
@@ -52,7 +52,7 @@ impl Rehearsal {
                 let found = self.found.take().filter(|_| finished.is_evidence());
                 let decides = |finding: &Finding| finding.alarm && finding.role.decides();
                 // As in a run: something is done about an alarm, and counting begins anew.
-                if found.as_ref().is_some_and(|(outage, found)| !outage && found.iter().any(decides)) {
+                if found.as_ref().is_some_and(|(says, found)| !says.outage && found.iter().any(decides)) {
                     self.watch.start_over();
                 }
                 let (iteration, hat) = (finished.iteration, finished.hat.clone());

@@ -46,6 +46,15 @@ pub(crate) struct PastIteration {
     pub sketch: Box<Sketch>,
 }
 
+/// What an attempt says about itself, in its own words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Says {
+    /// It does nothing but tell of a service that does not work.
+    pub outage: bool,
+    /// There is nothing to do.
+    pub nothing: bool,
+}
+
 #[derive(Debug)]
 struct EndedAttempt {
     /// The state of the files, where the attempt changed any.
@@ -70,18 +79,20 @@ impl Watch {
 
     /// What the detectors find in an attempt that has ended. Nothing where nobody looks.
     pub fn look(&mut self, exited: &AgentExited, sketch: Option<Box<Sketch>>) -> Option<StuckEvidence> {
-        let (outage, mut findings) = self.look_closely(exited, sketch)?;
+        let (says, mut findings) = self.look_closely(exited, sketch)?;
+        // Whoever changes files has found something to do.
+        let nothing = says.nothing && exited.files.as_ref().is_none_or(|files| files.count == 0);
         let score = score(&findings);
         findings.retain(|finding| finding.alarm || finding.score > 0.0);
-        Some(StuckEvidence { version: DETECTORS_VERSION, score, outage, findings })
+        Some(StuckEvidence { version: DETECTORS_VERSION, score, outage: says.outage, nothing, findings })
     }
 
-    /// The same with the detectors that have found nothing, and whether the attempt only tells of an outage.
+    /// The same with the detectors that have found nothing, and what the attempt says about itself.
     pub(crate) fn look_closely(
         &mut self,
         exited: &AgentExited,
         sketch: Option<Box<Sketch>>,
-    ) -> Option<(bool, Vec<Finding>)> {
+    ) -> Option<(Says, Vec<Finding>)> {
         let changes = exited.files.as_ref().map_or(0, |files| files.count);
         let state = self.state_after(exited);
         self.ended = Some(EndedAttempt { changed: state.clone().filter(|_| changes > 0), seen: None });
@@ -94,7 +105,10 @@ impl Watch {
         let works = !sketch.calls.known && is_work(exited);
         let works = works && self.past.iter().all(|past| past.sketch.state != sketch.state);
         let suspicions = self.detectors.look(&sketch);
-        let outage = suspicions.iter().any(|(.., suspicion)| suspicion.outage);
+        let says = Says {
+            outage: suspicions.iter().any(|(.., suspicion)| suspicion.outage),
+            nothing: suspicions.iter().any(|(.., suspicion)| suspicion.nothing),
+        };
         let now = PastIteration { iteration: exited.iteration, hat: self.hat.clone(), works, sketch };
         let found = suspicions.into_iter().map(|(detector, role, suspicion)| {
             let circle = suspicion.alarm && role.decides();
@@ -104,10 +118,10 @@ impl Watch {
             Finding { detector, role, score, alarm, pattern, period, ratio, circle }
         });
         let found = found.collect();
-        if let Some(ended) = self.ended.as_mut().filter(|_| !outage) {
+        if let Some(ended) = self.ended.as_mut().filter(|_| !says.outage) {
             ended.seen = Some(now);
         }
-        Some((outage, found))
+        Some((says, found))
     }
 
     /// Stands for the state of the files: it is another one each time something else has changed.

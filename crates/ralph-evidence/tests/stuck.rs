@@ -49,7 +49,8 @@ impl Run {
         let now = Timestamp::from_millis(1_768_730_400_000);
         let (watch, stuck) = (Watch::new(&plan.stuck), plan.stuck.clone());
         let run = RunId("run".into());
-        let started = RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan };
+        let started =
+            RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan, containment: None };
         let (engine, step) = Engine::start(now, started);
         let mut run = Run {
             engine,

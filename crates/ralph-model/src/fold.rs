@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_core::event::{Event, GateFinished, LoopSuspected, Missing, ToolCalled};
+use ralph_core::event::{Containment, Event, GateFinished, LoopSuspected, Missing, ToolCalled};
 use ralph_core::guard::{GUARDS, GuardDef, Reading};
 use ralph_core::ids::IterationNumber;
 use ralph_core::observe::{Folder, HatSeen, Observation, PhaseSeen};
@@ -14,6 +14,7 @@ use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 
 use crate::evidence::Evidence;
+use crate::net::Net;
 use crate::row::{IterationRow, RowOutcome};
 use crate::rows::RowFolder;
 use crate::snapshot::*;
@@ -51,7 +52,9 @@ pub struct Fold {
     gates: Vec<GateFinished>,
     suspicions: Vec<LoopSuspected>,
     evidence: Evidence,
+    net: Net,
     stopped_at: Option<Timestamp>,
+    containment: Option<Containment>,
 }
 
 impl Fold {
@@ -75,10 +78,15 @@ impl Fold {
     /// Takes a record that has been counted already.
     pub fn recall(&mut self, record: &Record) {
         self.evidence.apply(record);
+        self.net.apply(record);
         self.apply_to_rows(record);
         self.hear(record);
         match &record.event {
-            Event::RunResumed(_) => self.stopped_at = None,
+            Event::RunStarted(started) => self.containment.clone_from(&started.containment),
+            Event::RunResumed(resumed) => {
+                self.stopped_at = None;
+                self.containment.clone_from(&resumed.containment);
+            }
             Event::RunStopped(_) => self.stopped_at = Some(record.at),
             Event::IterationFinished(_) => self.suspicions.clear(),
             Event::CompletionAccepted(claim) => self.judge(judged(claim.iteration, record.at, Vec::new())),
@@ -150,6 +158,14 @@ impl Fold {
         matches!(phase, Some(PhaseSeen::Running { .. } | PhaseSeen::Gates { .. }))
     }
 
+    /// Why the run waits, if it does.
+    pub fn waits_for(&self) -> Option<ralph_core::event::DelayReason> {
+        match self.folder.observe().map(Observation::phase) {
+            Some(PhaseSeen::Waiting { reason, .. }) => Some(reason),
+            _ => None,
+        }
+    }
+
     pub fn is_waiting(&self) -> bool {
         matches!(self.folder.observe().map(Observation::phase), Some(PhaseSeen::Waiting { .. }))
     }
@@ -195,13 +211,17 @@ impl Fold {
             said: news.and_then(|news| self.speech.said(news)),
             activity: news.and_then(|news| self.speech.activity(news)),
             needs_person: None,
+            quotas: run.quotas().to_vec(),
+            paused_for: run.paused_for().map(|why| cut(why, TEXT)),
             next: Vec::new(),
             guidance: guidance.iter().take(GUIDANCE).map(|text| cut(text, TEXT)).collect(),
             guidance_count: size(guidance.len()),
             hats: run.hats().map(hat).collect(),
             gates: self.gates_now(plan),
             protected_changes: protected_changes(run),
+            containment: self.containment.clone(),
             tampering: tampering(run),
+            net: self.net.now(plan),
             stuck: self.stuck(run),
             idle: idle(run),
             claims: self.claims.iter().cloned().collect(),
@@ -379,8 +399,14 @@ fn idle(run: Observation<'_>) -> IdleNow {
         cost_usd: saved.cost_usd,
         waited: saved.waited,
     });
-    IdleNow { streak: run.idle_streak(), why: run.blocked().map(|why| cut(why, TEXT)), saved }
+    let plan = &run.plan().idle;
+    let default_wait = plan.wait.as_ref().filter(|_| plan.by_default);
+    let default_wait =
+        default_wait.map(|wait| DefaultWait { first: wait.backoff.initial, longest: wait.backoff.max });
+    let why = run.blocked().map(|why| cut(why, TEXT));
+    IdleNow { streak: run.idle_streak(), why, saved, default_wait }
 }
+
 /// What looks like tampering with tests.
 fn tampering(run: Observation<'_>) -> Vec<TamperingNow> {
     let found = run.tampering().iter();

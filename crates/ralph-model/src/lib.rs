@@ -8,9 +8,12 @@
 //! added. Text that comes from an agent, a gate or a definition is as it came, but for its length: whoever shows it makes it
 //! fit to be shown with [`text::clean`]. `said`, `activity` and `opening` are clean already.
 
+pub mod cost;
 mod evidence;
 mod fold;
+mod forecast;
 mod listing;
+mod net;
 mod next;
 mod request;
 mod row;
@@ -23,7 +26,9 @@ mod speech;
 pub mod text;
 
 pub use fold::{Fold, ROWS};
+pub use forecast::{Forecast, Left};
 pub use listing::RunListing;
+pub use net::{BestSoFar, NetNow, WorktreeNow};
 pub use request::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right};
 pub use row::{IterationRow, RowClaim, RowFiles, RowGate, RowOutcome, RowTools, RowTopic, Spent};
 pub use rows::RowFolder;
@@ -40,9 +45,9 @@ pub mod hat {
     pub use ralph_core::hat::{Edge, Graph, Kind, Node, Payload, Source, Topic};
 }
 
-/// What counts as being stuck, for one who tries other settings on a recorded run.
+/// Settings that are shown, and what counts as being stuck, for one who tries other settings on a recorded run.
 pub mod plan {
-    pub use ralph_core::plan::{StuckAction, StuckPlan, Use};
+    pub use ralph_core::plan::{SandboxLevel, StuckAction, StuckPlan, Use};
 }
 
 /// What agents say about themselves.

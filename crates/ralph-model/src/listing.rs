@@ -8,7 +8,7 @@ use ralph_core::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::snapshot::RunWord;
+use crate::snapshot::{RunWord, WaitNow};
 
 /// A run as one line of a list. A run whose journal cannot be read has its name and the damage, and nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,9 @@ pub struct RunListing {
     pub cost_usd: Option<f64>,
     pub name: String,
     pub workspace: String,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<WaitNow>,
 }
 
 impl RunListing {
@@ -45,6 +48,10 @@ impl RunListing {
             workspace: run.plan().workspace.to_string_lossy().into_owned(),
             ..RunListing::named(run.run().clone())
         };
+        if let (PhaseSeen::Waiting { reason, until, .. }, true) = (run.phase(), alive) {
+            let why = run.blocked().map(str::to_owned);
+            listing.wait = Some(WaitNow { reason, until, streak: run.idle_streak(), why });
+        }
         if let Some(stopped) = run.stopped() {
             listing.stop(stopped);
         }
@@ -67,6 +74,7 @@ impl RunListing {
             cost_usd: None,
             name: String::new(),
             workspace: String::new(),
+            wait: None,
         }
     }
 

@@ -25,8 +25,11 @@ impl RunSnapshot {
             _ if self.state == RunWord::Crashed => vec![step("resume", "go on")],
             PhaseNow::Paused { asking: true } if !self.options().is_empty() => self.options(),
             PhaseNow::Paused { .. } => vec![step("unpause", "go on")],
-            PhaseNow::Waiting { reason: DelayReason::Question, .. } => {
+            PhaseNow::Waiting { reason: DelayReason::Question | DelayReason::Blocked, .. } => {
                 vec![answer(&run), step("stop", "end the run")]
+            }
+            PhaseNow::Waiting { reason: DelayReason::Review, .. } => {
+                vec![review(&run), step("stop", "end the run")]
             }
             _ => vec![
                 NextStep::new(format!("ralph events {run} --follow"), "watch it"),
@@ -54,6 +57,9 @@ impl RunSnapshot {
                 let go_on = |why: &'static str| NextStep::new(format!("ralph resume {run}{reset}"), why);
                 match stopped.reason.is(&[stop::BLOCKED]) {
                     true => vec![answer(run), go_on("then go on")],
+                    false if stopped.reason.is(&[stop::WAITING_FOR_REVIEW]) => {
+                        vec![review(run), go_on("then go on")]
+                    }
                     false if reset.is_empty() => vec![go_on("go on once that is fixed"), explain],
                     false => vec![go_on("go on"), explain],
                 }
@@ -94,6 +100,16 @@ impl RunSnapshot {
                 let asks = self.idle.why.clone();
                 (Need::Answer, asks.unwrap_or_else(|| "the agent needs a person".to_owned()), *since)
             }
+            (None, PhaseNow::Waiting { reason: DelayReason::Blocked, since, .. }) => {
+                let why = self.idle.why.clone();
+                (Need::Answer, why.unwrap_or_else(|| "the agent is blocked".to_owned()), *since)
+            }
+            (None, PhaseNow::Waiting { reason: DelayReason::Review, since, .. }) => {
+                (Need::Review, "the agent waits for a review".to_owned(), *since)
+            }
+            (None, PhaseNow::Paused { .. }) if self.paused_for.is_some() => {
+                (Need::Prompt, self.paused_for.clone().unwrap_or_default(), self.last_at)
+            }
             (None, PhaseNow::Paused { asking: true }) => {
                 let pattern = self.stuck.last.as_ref().map(|last| last.pattern.clone());
                 (Need::Choice, pattern.unwrap_or_else(|| "the run goes in circles".to_owned()), self.last_at)
@@ -102,6 +118,37 @@ impl RunSnapshot {
         };
         Some(NeedsPerson { kind, reason, since, steps: self.next.clone() })
     }
+}
+
+/// Characters of a reason in a sentence that also has a command.
+const REASON: usize = 120;
+
+impl NeedsPerson {
+    /// `which database? ralph say 'ANSWER' --run 7, then: ralph resume 7`: why, and exactly what to type.
+    pub fn sentence(&self) -> String {
+        let commands: Vec<&str> = self.steps.iter().map(|step| step.command.as_str()).collect();
+        let type_this = match (self.kind, &commands[..]) {
+            // Said to a run that has stopped, it is heard when the run goes on.
+            (Need::Blocked, [say, resume, ..]) if say.starts_with("ralph say") => {
+                format!("{say}, then: {resume}")
+            }
+            (Need::Prompt, [first, ..]) => format!("write it, then: {first}"),
+            (_, [first, ..]) => (*first).to_owned(),
+            (_, []) => return clean(&self.reason),
+        };
+        // The whole of it stands elsewhere.
+        let whole = clean(self.reason.trim().trim_end_matches(['.', ':']));
+        let reason = match whole.char_indices().nth(REASON) {
+            Some((end, _)) => format!("{}…", &whole[..end]),
+            None => whole,
+        };
+        let colon = if reason.ends_with(['?', '!']) { "" } else { ":" };
+        format!("{reason}{colon} {type_this}")
+    }
+}
+
+fn review(run: &str) -> NextStep {
+    NextStep::new(format!("ralph say 'WHAT TO CHANGE' --run {run}"), "say what came of the review")
 }
 
 fn answer(run: &str) -> NextStep {

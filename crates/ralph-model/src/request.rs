@@ -31,6 +31,8 @@ pub enum Right {
 impl Right {
     /// Of whoever can enter the run's folder.
     pub const OWNER: &'static [Right] = &[Right::Watch, Right::Steer, Right::Emit, Right::Declare];
+    /// Of what the run itself has started, without a token.
+    pub const INSIDE: &'static [Right] = &[];
     /// Of the token that an agent finds in its environment.
     pub const ITERATION: &'static [Right] = &[Right::Emit, Right::Declare];
 }

@@ -41,7 +41,14 @@ impl Script {
     pub fn start(plan: Plan) -> Script {
         let now = Timestamp::from_millis(START);
         let run = RunId("0119a4c2".to_owned());
-        let started = RunStarted { run, format: FORMAT, version: "0.1.0".to_owned(), pid: 4711, plan };
+        let started = RunStarted {
+            run,
+            format: FORMAT,
+            version: "0.1.0".to_owned(),
+            pid: 4711,
+            plan,
+            containment: None,
+        };
         let (engine, step) = Engine::start(now, started);
         let mut script = Script { engine, now, records: Vec::new(), timers: Vec::new() };
         script.take(step);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::event::{
-    DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, RunStopped,
+    Containment, DelayReason, GateFinished, LoopDetected, LoopSuspected, Missing, ProtectedChange, QuotaSeen,
+    RunStopped,
 };
 use ralph_core::guard::Unit;
 use ralph_core::ids::{IterationNumber, RunId};
@@ -17,6 +18,7 @@ use ralph_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::net::NetNow;
 use crate::row::IterationRow;
 
 /// Raised when a field changes its meaning or goes. A new field raises nothing.
@@ -58,6 +60,12 @@ pub struct RunSnapshot {
     pub activity: Option<Activity>,
     /// A person must act, or the run does not go on.
     pub needs_person: Option<NeedsPerson>,
+    /// How much of the windows of the agent's plan is used, as it told last. What is not here is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaSeen>,
+    /// What has to be mended before a paused run can go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_for: Option<String>,
     /// What a person would type now.
     pub next: Vec<NextStep>,
     /// The first messages that no finished iteration has carried yet.
@@ -74,6 +82,12 @@ pub struct RunSnapshot {
     /// What the changes of the run did to its tests, as far as it looks like tampering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tampering: Vec<TamperingNow>,
+    /// What keeps the processes of the run together, and what they may reach, in its last session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Containment>,
+    /// What of the tree is saved.
+    #[serde(default)]
+    pub net: NetNow,
     pub stuck: StuckNow,
     pub idle: IdleNow,
     /// The last claims of completion that were judged, oldest first.
@@ -304,6 +318,10 @@ pub enum Need {
     Blocked,
     /// No process works on the run any more.
     Crashed,
+    /// Somebody has to look at the agent's work.
+    Review,
+    /// The prompt is empty.
+    Prompt,
 }
 
 /// A command to type, and what for.
@@ -399,6 +417,33 @@ pub struct IdleNow {
     pub why: Option<String>,
     /// What waiting has saved so far.
     pub saved: Option<SavedByWaiting>,
+    /// Nobody has set how to wait: these are the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_wait: Option<DefaultWait>,
+}
+
+/// How ralph waits for an idle agent where nobody has set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DefaultWait {
+    #[serde(rename = "first_ms", with = "millis")]
+    #[schemars(with = "u64")]
+    pub first: Duration,
+    #[serde(rename = "longest_ms", with = "millis")]
+    #[schemars(with = "u64")]
+    pub longest: Duration,
+}
+
+/// What a run waits for, with all that is needed to say so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitNow {
+    pub reason: DelayReason,
+    pub until: Timestamp,
+    /// Iterations in a row that had nothing to do.
+    #[serde(default)]
+    pub streak: u32,
+    /// What the agent wants to know, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -435,6 +480,12 @@ impl RunSnapshot {
         Some(
             limits.fold(first, |nearest, next| if next.fraction > nearest.fraction { next } else { nearest }),
         )
+    }
+
+    /// What the run waits for, if it does.
+    pub fn wait(&self) -> Option<WaitNow> {
+        let PhaseNow::Waiting { reason, until, .. } = self.phase else { return None };
+        Some(WaitNow { reason, until, streak: self.idle.streak, why: self.idle.why.clone() })
     }
 
     pub fn limit(&self, key: &str) -> Option<&LimitReading> {

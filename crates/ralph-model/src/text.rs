@@ -3,6 +3,15 @@
 /// Text from outside as it can stand in one line of a terminal: without escape sequences, control characters and the
 /// invisible ones that reorder a line; breaks and tabs become spaces; trimmed.
 pub fn clean(text: &str) -> String {
+    passed(text, ' ').trim().to_owned()
+}
+
+/// The same for a line whose blanks mean something: tabs stay, and nothing is trimmed.
+pub fn scrub(line: &str) -> String {
+    passed(line, '\t')
+}
+
+fn passed(text: &str, tab: char) -> String {
     let mut out = String::with_capacity(text.len().min(4096));
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -10,12 +19,13 @@ pub fn clean(text: &str) -> String {
             '\u{1b}' => skip_escape(&mut chars),
             '\u{9b}' => skip_csi(&mut chars),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut chars),
-            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => out.push(' '),
+            '\t' => out.push(tab),
+            '\n' | '\r' | '\u{2028}' | '\u{2029}' => out.push(' '),
             c if c.is_control() || is_invisible(c) => {}
             c => out.push(c),
         }
     }
-    out.trim().to_owned()
+    out
 }
 
 type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
@@ -101,5 +111,6 @@ mod tests {
             assert_eq!(clean(broken), "", "{broken:?}");
         }
         assert_eq!(clean("\u{1b}[31\u{1b}[32mx"), "x");
+        assert_eq!(scrub("+\tif x:  \u{1b}[31mred\u{7}"), "+\tif x:  red", "blanks stay, escapes do not");
     }
 }

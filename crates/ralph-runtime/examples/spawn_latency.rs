@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use ralph_core::plan::Contain;
 use ralph_runtime::process::{Spec, Supervisor, keeper_exe, run_keeper_if_asked};
 
 const ROUNDS: usize = 200;
@@ -19,9 +20,9 @@ fn main() {
     let exe = keeper_exe().expect("this program");
     let plain = measure(PAUSE, plain_spawn);
     report("plain std::process::Command, pipes read", &plain, &plain);
-    let cold = Supervisor::new(&exe, 0);
+    let cold = Supervisor::new(&exe, 0, Contain::Auto);
     report("keeper, cold", &measure(PAUSE, || kept_command(&cold, "/bin/true", &[])), &plain);
-    let warm = Supervisor::new(&exe, 1);
+    let warm = Supervisor::new(&exe, 1, Contain::Auto);
     warm.prewarm();
     report("keeper, warm", &measure(PAUSE, || kept_command(&warm, "/bin/true", &[])), &plain);
     report(

@@ -1,6 +1,7 @@
 //! The only loop: take what has come in, let the engine decide, put it on disk, show it, start the work.
 
 use ralph_core::event::JournalFailed;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use ralph_core::effect::Step;
@@ -13,6 +14,7 @@ use ralph_core::time::Timestamp;
 use crate::clock;
 use crate::executor::Executor;
 use crate::journal::{Journal, JournalError};
+use crate::secrets::Secrets;
 
 /// An input, and who wants to know what came of it.
 pub struct Envelope {
@@ -34,6 +36,7 @@ pub(crate) struct Driver<'a> {
     pub journal: Journal,
     pub executor: Executor,
     pub inbox: Receiver<Envelope>,
+    pub secrets: Arc<Secrets>,
     pub publish: &'a mut dyn FnMut(&Record),
 }
 
@@ -78,7 +81,7 @@ impl Driver<'_> {
         let rest: Vec<Envelope> = self.inbox.try_iter().take(BATCH).collect();
         for Envelope { input, reply } in std::iter::once(first).chain(rest) {
             let now = clock::now();
-            let step = self.engine.handle(now, input);
+            let step = self.engine.handle(now, self.secrets.cleaned(input));
             batch.add(now, step, reply);
         }
         batch

@@ -3,28 +3,35 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak, mpsc};
+use std::time::Duration;
 
 use ralph_core::effect::Effect;
-use ralph_core::event::BinCleaned;
+use ralph_core::event::{AgentExited, BinCleaned, Exit};
+use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Input, Report};
-use ralph_core::plan::Plan;
+use ralph_core::plan::{Plan, SandboxLevel};
 use ralph_core::record::Record;
 use ralph_evidence::Watch;
 use ralph_store::RunDir;
 
 use crate::attempt::prepare::memory;
 use crate::attempt::{Attempt, MakeDialogue, Unreported};
+use crate::checkpoint::Checkpoints;
 use crate::driver::Envelope;
 use crate::footprints::Footprints;
 use crate::gate::Round;
 use crate::group::Group;
+use crate::ledger;
 use crate::lock;
 use crate::process::Supervisor;
+use crate::sandbox::Sandbox;
+use crate::secrets::Secrets;
 use crate::timer::Timers;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection, Touched, keep_clean};
 use crate::wake::{Seen, Wake};
+use crate::watchdog;
 use crate::workspace::{Patterns, Snapshot, Tree, Trees, WorkspaceLock};
 
 pub(crate) struct Executor {
@@ -34,16 +41,26 @@ pub(crate) struct Executor {
     attempt: Arc<Group>,
     /// Looks for work while the run waits.
     wake: Option<Wake>,
+    /// The newest attempt.
+    spawned: Option<(IterationNumber, u32)>,
 }
+
+/// What an attempt gets beyond its grace: its files are looked at after its end.
+const MERCY: Duration = Duration::from_secs(20);
+/// So long a driver may take for one input, its disk included.
+const LIMIT_PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a session has made ready for all attempts before the first one starts.
 pub(crate) struct Prepared {
+    pub(crate) sandbox: Sandbox,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) watch: Watch,
     pub(crate) dialogue: Option<MakeDialogue>,
     pub(crate) pins: Pins,
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) checkpoints: Checkpoints,
 }
 
 /// What every attempt needs.
@@ -52,6 +69,7 @@ pub(crate) struct Shared {
     pub(crate) run: RunDir,
     pub(crate) supervisor: Supervisor,
     pub(crate) lock: WorkspaceLock,
+    pub(crate) sandbox: Sandbox,
     pub(crate) inbox: Sender<Envelope>,
     /// The workspace after the last iteration: the next one's before.
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
@@ -65,6 +83,8 @@ pub(crate) struct Shared {
     pub(crate) pins: Pins,
     pub(crate) protection: Protection,
     pub(crate) baseline: Baseline,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) checkpoints: Checkpoints,
     /// Looks for circles.
     pub(crate) watch: Mutex<Watch>,
     /// Talks to every agent, instead of the dialogue that its format has.
@@ -89,8 +109,8 @@ impl Shared {
 
     /// Agents and commands find this very `ralph` first, wherever it was started from. Gates do without: nothing that an agent
     /// can write to may stand before their programs.
-    pub(crate) fn path_variable(&self) -> OsString {
-        let mut path = self.run.bin().into_os_string();
+    pub(crate) fn path_variable(&self, level: SandboxLevel) -> OsString {
+        let mut path = self.bin(level).into_os_string();
         if let Some(inherited) = std::env::var_os("PATH") {
             path.push(":");
             path.push(inherited);
@@ -98,16 +118,26 @@ impl Shared {
         path
     }
 
+    /// The folder that offers `ralph`. That of the run is out of reach for who is confined.
+    fn bin(&self, level: SandboxLevel) -> PathBuf {
+        if level.is_on() { self.run.room().join("bin") } else { self.run.bin() }
+    }
+
     /// What all of them find in their environment.
-    pub(crate) fn environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+    pub(crate) fn environment(
+        &self,
+        path: OsString,
+        level: SandboxLevel,
+    ) -> Vec<(OsString, Option<OsString>)> {
         let own: [(&str, OsString); 5] = [
             ("PATH", path),
             ("RALPH_RUN_ID", self.run.id.0.clone().into()),
             ("RALPH_INSIDE", inside(std::env::var_os("RALPH_INSIDE"), &self.run).into()),
             ("RALPH_WORKSPACE", self.plan.workspace.clone().into_os_string()),
-            ("RALPH_BIN", self.run.ralph().into_os_string()),
+            ("RALPH_BIN", self.bin(level).join("ralph").into_os_string()),
         ];
-        own.into_iter().map(|(key, value)| (OsString::from(key), Some(value))).collect()
+        let own = own.into_iter().map(|(key, value)| (OsString::from(key), Some(value)));
+        own.chain(self.sandbox.environment(level)).collect()
     }
 }
 
@@ -118,10 +148,17 @@ impl Executor {
         supervisor: Supervisor,
         lock: WorkspaceLock,
         inbox: Sender<Envelope>,
-        Prepared { tokens, watch, dialogue, pins, protection, baseline }: Prepared,
+        Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline, secrets, checkpoints }: Prepared,
+        at_work: Weak<()>,
     ) -> std::io::Result<Self> {
         let fired = inbox.clone();
-        let timers = Timers::start(move |timer| report(&fired, Report::TimerFired(timer)))?;
+        let timers = Timers::start(move |timer| {
+            // A driver that does not take it is stuck on its disk, and no limit counts any more.
+            let (reply, heard) = mpsc::channel();
+            let input = Input::Report(Report::TimerFired(timer));
+            let _ = fired.send(Envelope { input, reply: Some(reply) });
+            watchdog::expect_answer(&at_work, heard, LIMIT_PATIENCE, watchdog::give_up);
+        })?;
         let (snapshot, gates) = (Mutex::new(None), Arc::default());
         let ignore = Patterns::new(&plan.proof_ignore).map_err(std::io::Error::other)?;
         let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)).ignoring(ignore));
@@ -132,6 +169,7 @@ impl Executor {
             run,
             supervisor,
             lock,
+            sandbox,
             inbox,
             snapshot,
             seen,
@@ -143,17 +181,24 @@ impl Executor {
             pins,
             protection,
             baseline,
+            secrets,
+            checkpoints,
             watch,
             dialogue,
         };
-        Ok(Self { shared: Arc::new(shared), timers, attempt: Arc::default(), wake: None })
+        Ok(Self { shared: Arc::new(shared), timers, attempt: Arc::default(), wake: None, spawned: None })
     }
 
     pub(crate) fn start(&mut self, effect: Effect) {
         match effect {
             Effect::StartTimer { timer, when } => self.timers.set(timer, when),
-            Effect::KillAgent { grace } => self.attempt.end(grace),
-            Effect::SaveMemory(draft) => memory::save_at_the_end(&self.shared.plan, &draft),
+            Effect::KillAgent { grace } => {
+                self.attempt.end(grace);
+                self.expect_exit(grace);
+            }
+            Effect::SaveMemory(draft) => {
+                memory::save_at_the_end(&self.shared.plan, &draft, &self.shared.secrets.redactor());
+            }
             Effect::KillGates { grace } => self.shared.gates.end(grace),
             Effect::RunGates(work) => {
                 let round = Round::new(&self.shared, work);
@@ -161,12 +206,46 @@ impl Executor {
             }
             Effect::StartWake { epoch, since } => self.wake = Wake::start(&self.shared, epoch, since),
             Effect::StopWake => self.wake = None,
+            Effect::ReadLedger => self.read_ledger(),
             Effect::SpawnAgent(spawn) => {
+                if self.attempt.is_busy() {
+                    // The one before was given up, and its thread has not come back.
+                    self.attempt = Arc::default();
+                }
+                self.spawned = Some((spawn.iteration, spawn.attempt));
                 let attempt = Attempt::new(&self.shared, &self.attempt, spawn);
                 let attempt = Unreported::new(attempt);
                 // If there is no thread to be had the closure is dropped, and the attempt with it.
                 let _ = std::thread::Builder::new().name("agent".into()).spawn(move || attempt.run());
             }
+        }
+    }
+
+    /// The attempt is told to end. Where its thread waits for what never comes, somebody else says that it is over; what the thread
+    /// says later is about an attempt that is over, and changes nothing.
+    fn expect_exit(&self, grace: Duration) {
+        let Some((iteration, attempt)) = self.spawned else { return };
+        let (group, inbox) = (Arc::clone(&self.attempt), self.shared.inbox.clone());
+        let _ = std::thread::Builder::new().name("mercy".into()).spawn(move || {
+            if !group.wait(grace.saturating_add(MERCY)) {
+                let message = "it was told to end and does not: it waits for a disk or a mount".to_owned();
+                let exited = AgentExited::new(iteration, attempt, Exit::Lost { message });
+                report(&inbox, Report::AgentExited(Box::new(exited)));
+            }
+        });
+    }
+
+    /// Other runs may have long journals: nobody waits for them.
+    fn read_ledger(&self) {
+        let shared = Arc::clone(&self.shared);
+        let read = move || match ledger::read(&shared.run) {
+            Some(read) => report(&shared.inbox, Report::LedgerRead(read)),
+            // The engine takes what is no sum of money for what it is, and stops.
+            None => report(&shared.inbox, Report::LedgerRead(ledger::unknown())),
+        };
+        let spare = read.clone();
+        if std::thread::Builder::new().name("ledger".into()).spawn(read).is_err() {
+            spare();
         }
     }
 

@@ -2,7 +2,6 @@
 //! said which paths moved.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -15,13 +14,15 @@ use ralph_core::input::Report;
 use ralph_core::moved::MovedFile;
 use ralph_core::plan::Gate;
 use ralph_evidence::tamper::{Counted, fewer, no_test_ran, tests_counted};
+use ralph_store::plain::{self, Links};
 
 use crate::executor::{Shared, report};
 use crate::group::Busy;
 use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::output_tail::OutputTail;
-use crate::process::{Exit, Finished};
+use crate::process::{Exit, Finished, Stream};
+use crate::redacted::Redacted;
 use crate::scratch::{Scratch, ScratchError};
 use crate::spool::Spool;
 use crate::workspace::{Tree, path_number};
@@ -59,6 +60,11 @@ impl Drop for Round {
 impl Round {
     pub(crate) fn new(shared: &Arc<Shared>, work: RunGates) -> Self {
         let (shared, busy) = (Arc::clone(shared), Some(shared.gates.begin()));
+        // The engine knows a gate as it is recorded, which is without secrets.
+        let own =
+            |gate: &Gate| shared.plan.gates.iter().find(|own| own.name == gate.name).unwrap_or(gate).clone();
+        let gates = work.gates.iter().map(own).collect();
+        let work = RunGates { gates, ..work };
         // Nothing was seen until the end: a round that is lost on its way proves nothing.
         let unseen = Some("the gates did not come to their end".to_owned());
         let (moved, left_out) = (Vec::new(), Vec::new());
@@ -66,6 +72,7 @@ impl Round {
     }
 
     pub(crate) fn run(mut self) {
+        self.shared.checkpoints.wait();
         let before = self.shared.look_at_tree();
         let jobs = jobs(self.shared.plan.gate_jobs);
         let queue: Mutex<VecDeque<&Gate>> = Mutex::new(self.work.gates.iter().collect());
@@ -184,7 +191,8 @@ impl Round {
         let Shared { plan, run, gates, .. } = &*self.shared;
         let RunGates { iteration, round, .. } = self.work;
         let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
-        let heard = Arc::new(Mutex::new((spool, OutputTail::default())));
+        let clean = Redacted::of(&self.shared.secrets);
+        let heard = Arc::new(Mutex::new(Heard { spool, end: OutputTail::default(), clean }));
         let sink = Arc::clone(&heard);
         let mut env = vec![("RALPH_ITERATION".into(), Some(iteration.to_string().into()))];
         let copy = match gate.hidden.then(|| self.copy_for(gate)).transpose() {
@@ -201,15 +209,36 @@ impl Round {
         }
         let cwd = copy.as_ref().map_or(plan.workspace.as_path(), Scratch::tree);
         let job = Job { words: &gate.run, cwd, env, timeout: gate.timeout };
-        let ended = job.run(&ground, gates, move |_, bytes| {
-            let (spool, end) = &mut *lock(&sink);
-            if let Some(spool) = spool {
-                spool.write(bytes);
-            }
-            end.push(bytes);
-        });
-        let tail = lock(&heard).1.text();
+        let ended = job.run(&ground, gates, move |stream, bytes| lock(&sink).take(stream, bytes));
+        let tail = lock(&heard).finish();
         (ended, tail)
+    }
+}
+
+/// What a gate prints, without secrets: to its log, and the end of it to be told.
+struct Heard {
+    spool: Option<Spool>,
+    end: OutputTail,
+    clean: Redacted,
+}
+
+impl Heard {
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let bytes = self.clean.push(stream, bytes);
+        if let Some(spool) = &mut self.spool {
+            spool.write(&bytes);
+        }
+        self.end.push(&bytes);
+    }
+
+    fn finish(&mut self) -> String {
+        for rest in self.clean.finish() {
+            if let Some(spool) = &mut self.spool {
+                spool.write(&rest);
+            }
+            self.end.push(&rest);
+        }
+        self.end.text()
     }
 }
 
@@ -223,7 +252,7 @@ fn jobs(set: Option<u32>) -> usize {
 
 /// The end of a log, as text.
 fn read_end(path: &Path, most: u64) -> Option<String> {
-    let mut file = File::open(path).ok()?;
+    let mut file = plain::open(path, Links::Refuse).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most))).ok()?;
     let mut bytes = Vec::new();
@@ -239,7 +268,10 @@ pub(crate) fn judge(result: &mut GateFinished, finished: &Finished, timed_out: b
         }
         Exit::Code(code) => (result.exit_code, result.passed) = (Some(*code), *code == 0),
         Exit::Signal(signal) => result.error = Some(format!("killed by signal {signal}")),
-        Exit::Missing { message } | Exit::NotStarted { message } | Exit::Lost { message } => {
+        Exit::Missing { message }
+        | Exit::NotStarted { message }
+        | Exit::NoPrompt { message }
+        | Exit::Lost { message } => {
             result.error = Some(message.clone());
         }
     }

@@ -1,8 +1,7 @@
 //! Carries out an audit: applies what `ralph_evidence::cheat` decides to a copy of the workspace, and runs the gates there.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
@@ -12,6 +11,7 @@ use ralph_core::plan::Gate;
 use ralph_core::stop::Interrupt;
 use ralph_evidence::cheat::verdict::{Audit, Findings, GateRan};
 use ralph_evidence::cheat::{GateLine, Project, SourceFile};
+use ralph_store::plain::{self, Links};
 
 use crate::gate_runner::{GateRunner, Place};
 use crate::process::resolve_program;
@@ -173,7 +173,5 @@ fn project(scratch: &Scratch, env: &[(OsString, OsString)]) -> Project {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(MAX_TEXT).read_to_string(&mut text).ok()?;
-    Some(text)
+    plain::read_text(path, Links::Refuse, MAX_TEXT).ok()
 }

@@ -12,7 +12,7 @@ use ralph_core::engine::GRACE;
 use ralph_core::event::{GateFinished, StopHow};
 use ralph_core::ids::IterationNumber;
 use ralph_core::input::Command;
-use ralph_core::plan::Gate;
+use ralph_core::plan::{Contain, Gate};
 use ralph_core::stop::Interrupt;
 
 use crate::gate::judge;
@@ -71,12 +71,12 @@ impl GateRunner {
         let busy = group.begin();
         let interrupted: Arc<Mutex<Option<Interrupt>>> = Arc::default();
         let (told, noted) = (Arc::clone(&group), Arc::clone(&interrupted));
-        let signals = signals::watch(move |command| {
+        let signals = signals::watch(std::sync::Weak::new(), move |command| {
             let Command::StopRun(request) = command else { return };
             lock(&noted).get_or_insert(request.by);
             told.end(if request.how == StopHow::Kill { Duration::ZERO } else { GRACE });
         })?;
-        let supervisor = Supervisor::new(process::keeper_exe()?, 1);
+        let supervisor = Supervisor::new(process::keeper_exe()?, 1, Contain::Auto);
         Ok(Self { supervisor, group, interrupted, _busy: busy, _signals: signals })
     }
 
@@ -101,6 +101,7 @@ impl GateRunner {
             }
         }
         let ground = Ground {
+            sandbox: None,
             supervisor: &self.supervisor,
             lock: place.lock,
             path,

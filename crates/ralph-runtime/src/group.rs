@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::lock;
 use crate::process::Handle;
 
+/// Killed processes are gone long before.
+const SHUT_DOWN: Duration = Duration::from_secs(20);
+
 #[derive(Default)]
 pub(crate) struct Group {
     state: Mutex<State>,
@@ -18,6 +21,8 @@ struct State {
     busy: u32,
     running: Vec<(u64, Handle)>,
     next: u64,
+    /// Counts the times that work has ended.
+    turn: u64,
     /// The group was told to end, with this grace. What is started after that is ended as well.
     ending: Option<Duration>,
 }
@@ -32,6 +37,7 @@ impl Drop for Busy {
         if state.busy == 0 {
             // The next work is not to pay for this one.
             (state.ending, state.running) = (None, Vec::new());
+            state.turn += 1;
         }
         self.0.changed.notify_all();
     }
@@ -53,11 +59,28 @@ impl Group {
         state.running.iter().for_each(|(_, handle)| end(handle, grace));
     }
 
-    /// Ends everything at once and returns when it is gone.
+    /// Ends everything at once and returns when it is gone, or when it is plain that a thread of it never comes back.
     pub(crate) fn shut_down(&self) {
         self.end(Duration::ZERO);
-        let state = lock(&self.state);
-        drop(self.changed.wait_while(state, |state| state.busy > 0));
+        self.wait(SHUT_DOWN);
+    }
+
+    /// Returns when the group is not at work any more, or the time is over. Tells which.
+    pub(crate) fn wait(&self, at_most: Duration) -> bool {
+        let (state, turn) = {
+            let state = lock(&self.state);
+            let turn = state.turn;
+            (state, turn)
+        };
+        let works = |state: &mut State| state.busy > 0 && state.turn == turn;
+        match self.changed.wait_timeout_while(state, at_most, works) {
+            Ok((_, waited)) => !waited.timed_out(),
+            Err(_) => true,
+        }
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        lock(&self.state).busy > 0
     }
 
     pub(crate) fn is_ending(&self) -> bool {
@@ -104,6 +127,19 @@ mod tests {
         drop(second);
         let _next = group.begin();
         assert!(!group.is_ending());
+    }
+
+    #[test]
+    fn a_wait_ends_with_the_work_or_with_its_time() {
+        let group = Arc::new(Group::default());
+        assert!(group.wait(Duration::ZERO), "nobody is at work");
+        let busy = group.begin();
+        assert!(!group.wait(Duration::from_millis(1)) && group.is_busy());
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| group.wait(Duration::from_secs(60)));
+            drop(busy);
+            assert!(waiter.join().expect("a thread"));
+        });
     }
 
     #[test]

@@ -8,10 +8,12 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use ralph_core::engine::GRACE;
+use ralph_core::plan::SandboxLevel;
 
 use crate::executor::Shared;
 use crate::group::Group;
 use crate::process::{Exit, Finished, Handle, Spec, Stream, Supervisor, resolve_program};
+use crate::sandbox::Sandbox;
 use crate::trust::Pins;
 
 /// A command to run. No shell is involved, and there is nothing on its standard input.
@@ -43,19 +45,23 @@ pub(crate) struct Ground<'a> {
     pub(crate) pins: Option<&'a Pins>,
     pub(crate) env: Vec<(OsString, Option<OsString>)>,
     pub(crate) kill_leftovers: bool,
+    /// What confines it.
+    pub(crate) sandbox: Option<(&'a Sandbox, SandboxLevel)>,
 }
 
 impl Shared {
     /// What a command of this run needs.
     pub(crate) fn ground(&self, finds: Finds) -> Ground<'_> {
+        let level = self.sandbox.of_gates();
         let (path, pins) = match finds {
-            Finds::Ralph => (self.path_variable(), None),
+            Finds::Ralph => (self.path_variable(level), None),
             Finds::Pinned => (std::env::var_os("PATH").unwrap_or_default(), Some(&self.pins)),
         };
         Ground {
             supervisor: &self.supervisor,
             lock: self.lock.as_fd(),
-            env: self.environment(path.clone()),
+            env: self.environment(path.clone(), level),
+            sandbox: Some((&self.sandbox, level)),
             path,
             pins,
             kill_leftovers: self.plan.event_loop.kill_leftovers,
@@ -123,6 +129,9 @@ impl Job<'_> {
         spec.env = ground.env.clone();
         spec.env.extend(self.env);
         spec.kill_leftovers = ground.kill_leftovers;
+        if let Some((sandbox, level)) = ground.sandbox {
+            spec.confine = sandbox.confine_job(level, self.cwd);
+        }
         Ok(spec)
     }
 }

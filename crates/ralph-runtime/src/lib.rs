@@ -2,6 +2,7 @@
 
 mod attempt;
 mod both_ends;
+pub mod checkpoint;
 pub mod clock;
 pub mod control;
 mod drawing;
@@ -14,22 +15,30 @@ pub mod gate_runner;
 mod group;
 mod job;
 pub mod journal;
+mod ledger;
 mod output_tail;
 mod platform;
 pub mod process;
+mod redacted;
+mod sandbox;
 pub mod scratch;
+pub mod secrets;
 pub mod session;
 mod signals;
 pub mod sketches;
 pub mod spool;
+mod survivors;
 mod timer;
 mod token;
+pub mod trial;
 mod trust;
 mod wake;
+mod watchdog;
 pub mod workspace;
 
 pub use attempt::MakeDialogue;
 pub use attempt::prepare::task;
+pub use sandbox::Unenforceable;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

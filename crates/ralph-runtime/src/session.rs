@@ -8,24 +8,30 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{
-    Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile, RunResumed, RunStarted,
-    RunStopped,
+    CheckpointReason, Containment, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile,
+    RunResumed, RunStarted, RunStopped,
 };
+use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::observe::{Folder, Observation};
-use ralph_core::plan::{Plan, SettingsChange, TamperingPolicy};
+use ralph_core::plan::{Contain, Plan, SettingsChange, TamperingPolicy};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 use ralph_evidence::Watch;
 use ralph_store::{Position, RunDir, Store, StoreError};
 
 use crate::attempt::MakeDialogue;
+use crate::checkpoint::{Checkpoints, Moment};
 use crate::control::{Server, Service};
 use crate::driver::{Driver, Envelope};
 use crate::executor::{Executor, Prepared};
+use crate::footprints::Footprints;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, Supervisor};
+use crate::sandbox::{Sandbox, Unenforceable};
+use crate::secrets::Secrets;
 use crate::sketches::Sketches;
+use crate::survivors::Survivors;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection};
 use crate::workspace::{LockError, WorkspaceLock};
@@ -43,6 +49,10 @@ pub enum SessionError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    #[error("the run cannot be written down, so it is not started: {0}")]
+    NotWritable(serde_json::Error),
     #[error("cannot set up the run: {0}")]
     Io(#[from] io::Error),
 }
@@ -64,9 +74,12 @@ pub struct Session {
     lock: WorkspaceLock,
     journal: Journal,
     start: Start,
+    secrets: Arc<Secrets>,
     inbox: Sender<Envelope>,
     outbox: Receiver<Envelope>,
     dialogue: Option<MakeDialogue>,
+    /// The keepers of an earlier session, for whoever of them did not end with ralph.
+    survivors: Survivors,
     pub cut: Option<Cut>,
 }
 
@@ -80,6 +93,13 @@ impl Start {
         match self {
             Start::Old(engine, _) => Some(engine.observe()),
             Start::New(_) => None,
+        }
+    }
+
+    /// Nothing has happened: of a run that never began nothing is left.
+    fn forget(&self, run: &RunDir) {
+        if matches!(self, Start::New(_)) {
+            let _ = std::fs::remove_dir_all(&run.path);
         }
     }
 
@@ -101,8 +121,13 @@ impl Session {
     /// Takes the workspace and makes a new run in it.
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
+        // A run that cannot be written down is none: it is refused before there is anything of it.
+        serde_json::to_writer(io::sink(), &plan).map_err(SessionError::NotWritable)?;
+        let secrets = Arc::new(Secrets::of(&plan).map_err(|why| SessionError::Io(io::Error::other(why)))?);
         let lock = lock_workspace(store, &plan.workspace)?;
+        let survivors = Survivors::in_workspace(store, &plan.workspace);
         let run = store.create_run(clock::now())?;
+        let plan = secrets.hide(&plan, &run.path)?;
         let storage = FileStorage::create(&run.path)?;
         let journal = Journal::new(Box::new(storage), Position::default());
         let (inbox, outbox) = mpsc::channel();
@@ -111,9 +136,11 @@ impl Session {
             lock,
             journal,
             start: Start::New(Box::new(plan)),
+            secrets,
             inbox,
             outbox,
             dialogue: None,
+            survivors,
             cut: None,
         })
     }
@@ -122,12 +149,17 @@ impl Session {
     pub fn open(store: &Store, run: RunDir) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
         let workspace = run.summary().map(|summary| summary.workspace);
-        let workspace = workspace.ok_or_else(|| OpenError::Empty { path: run.journal() })?;
+        let workspace = workspace.ok_or_else(|| match run.trouble() {
+            Some(why) => OpenError::Unreadable { path: run.journal(), why },
+            None => OpenError::Empty { path: run.journal() },
+        })?;
         let lock = lock_workspace(store, &workspace)?;
         let (mut folder, mut watch) = (Folder::default(), None::<Watch>);
         let mut sketches = Sketches::of(&run.path);
+        let mut survivors = Survivors::of(&run);
         let (journal, cut) = journal::open(&run.path, &mut |record| {
             folder.push(record);
+            survivors.apply(&record.event);
             match (&mut watch, &record.event) {
                 (None, Event::RunStarted(started)) => watch = Some(Watch::new(&started.plan.stuck)),
                 (Some(watch), event) => watch.replay(event, |exited| sketches.of_attempt(exited)),
@@ -137,15 +169,19 @@ impl Session {
         let engine = folder.into_engine().ok_or_else(|| OpenError::Empty { path: run.journal() })?;
         let watch = watch.unwrap_or_else(|| Watch::new(&engine.observe().plan().stuck));
         let memory = Memory { watch, sketches };
+        let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
+        let secrets = Arc::new(Secrets::of(&plan).map_err(|why| SessionError::Io(io::Error::other(why)))?);
         let (inbox, outbox) = mpsc::channel();
         Ok(Self {
             run,
             lock,
             journal,
             start: Start::Old(Box::new(engine), Box::new(memory)),
+            secrets,
             inbox,
             outbox,
             dialogue: None,
+            survivors,
             cut,
         })
     }
@@ -177,11 +213,16 @@ impl Session {
 
     /// Records one thing that a person asks of a run that is not working, such as guidance for its resume.
     pub fn record(mut self, command: Command) -> Result<Vec<Event>, SessionError> {
-        let Start::Old(mut engine, _) = self.start else { return Ok(Vec::new()) };
+        self.note(Input::Command(command))
+    }
+
+    /// Records something that was seen of a run that is not working.
+    pub fn note(&mut self, input: Input) -> Result<Vec<Event>, SessionError> {
+        let Start::Old(engine, _) = &mut self.start else { return Ok(Vec::new()) };
         // A run that crashed was not at work until now: its clock stands where it was last seen.
         let run = engine.observe();
         let now = if run.stopped().is_some() { clock::now() } else { run.last_at() };
-        let step = engine.handle(now, Input::Command(command));
+        let step = engine.handle(now, self.secrets.cleaned(input));
         let batch: Vec<_> = step.events.iter().map(|event| (now, event.clone())).collect();
         self.journal.append(&batch)?;
         Ok(step.events)
@@ -194,26 +235,44 @@ impl Session {
         change: SettingsChange,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, inbox, outbox, cut, dialogue } = self;
+        let Session { run, lock, journal, start, secrets, inbox, outbox, cut, dialogue, survivors } = self;
         if let Some(Cut { bytes }) = cut {
             let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
         }
         let sender = inbox.clone();
-        let _signals = signals::watch(move |command| drop(sender.send(Input::Command(command).into())))?;
+        // Dropped with the session: whoever expects its end looks at this.
+        let at_work = Arc::new(());
+        let _signals = signals::watch(Arc::downgrade(&at_work), move |command| {
+            drop(sender.send(Input::Command(command).into()))
+        })?;
         let tokens = Arc::new(Tokens::default());
-        let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens));
-        let _server = Server::start(service)?;
-        let supervisor = Supervisor::new(process::keeper_exe()?, 1);
+        let at_work_weak = Arc::downgrade(&at_work);
+        let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens), at_work_weak);
+        let mut server = Server::start(service)?;
+        let supervisor = supervisor(start.plan(), &inbox)?;
         supervisor.prewarm();
 
+        let checkpoints = checkpoints(&start, &run, &inbox);
         let baseline = baseline(&start, &run)?;
         let (pins, protection) = trust(&start, &change, &run, &inbox)?;
+        survivors.sweep(&inbox)?;
+        let mut containment = supervisor.containment()?;
+        let sandbox = Sandbox::open(&changed_plan(&start, &change), &run, &mut containment);
+        let sandbox = sandbox.inspect_err(|_| start.forget(&run))?;
+        if containment.sandbox.is_some() {
+            sandbox.make_room()?;
+            server.open_for_agents()?;
+        }
+        let _room = Room(run.room());
         let now = clock::now();
-        let (engine, first, watch) = begin(&run, start, version, change, now);
-        let plan = engine.observe().plan().clone();
-        let prepared = Prepared { tokens, watch, dialogue, pins, protection, baseline };
-        let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared)?;
-        let engine = Driver { engine, journal, executor, inbox: outbox, publish }.run(now, first)?;
+        let (engine, first, watch) = begin(&run, start, (version, containment), change, now);
+        let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
+        let driver_secrets = Arc::clone(&secrets);
+        let prepared =
+            Prepared { sandbox, tokens, watch, dialogue, pins, protection, baseline, secrets, checkpoints };
+        let executor = Executor::new(plan, run, supervisor, lock, inbox, prepared, Arc::downgrade(&at_work))?;
+        let engine = Driver { engine, journal, executor, inbox: outbox, secrets: driver_secrets, publish }
+            .run(now, first)?;
         match engine.observe().stopped().cloned() {
             Some(stopped) => Ok(stopped),
             None => Err(io::Error::other("the run ended without a reason").into()),
@@ -224,7 +283,7 @@ impl Session {
 fn begin(
     run: &RunDir,
     start: Start,
-    version: &str,
+    (version, containment): (&str, Containment),
     change: SettingsChange,
     now: Timestamp,
 ) -> (Engine, Step, Watch) {
@@ -232,7 +291,9 @@ fn begin(
     match start {
         Start::New(plan) => {
             let watch = Watch::new(&plan.stuck);
-            let started = RunStarted { run: run.id.clone(), format: FORMAT, version, pid, plan: *plan };
+            let containment = Some(containment);
+            let started =
+                RunStarted { run: run.id.clone(), format: FORMAT, version, pid, plan: *plan, containment };
             let (engine, step) = Engine::start(now, started);
             (engine, step, watch)
         }
@@ -240,7 +301,8 @@ fn begin(
             let Memory { watch, sketches } = *memory;
             // Where that fails a sketch may be read again, after the next resume, for an attempt that is not its own.
             let _ = sketches.drop_rest();
-            let resumed = RunResumed::new(version, pid, change);
+            let containment = Some(containment);
+            let resumed = RunResumed { containment, ..RunResumed::new(version, pid, change) };
             let command = Command::ResumeRun(Box::new(resumed));
             let step = engine.handle(now, Input::Command(command));
             (*engine, step, watch)
@@ -251,10 +313,52 @@ fn begin(
 /// Takes the workspace, so that no run works in it meanwhile.
 pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, SessionError> {
     let holder = || store.live_run(workspace).map(|run| run.id.0);
-    WorkspaceLock::acquire(workspace, &holder).map_err(|error| match error {
+    WorkspaceLock::acquire(workspace, &store.locks_dir(), &holder).map_err(|error| match error {
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
+        LockError::Own(error) => StoreError::Io { path: store.locks_dir(), error }.into(),
         LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
     })
+}
+
+/// What the confined programs of the run had for themselves goes with the session.
+struct Room(PathBuf);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn changed_plan(start: &Start, change: &SettingsChange) -> Plan {
+    let mut plan = start.plan().clone();
+    change.apply(&mut plan);
+    plan
+}
+
+/// What starts everything that the run starts.
+fn supervisor(plan: &Plan, inbox: &Sender<Envelope>) -> io::Result<Supervisor> {
+    // What may be left behind cannot be in a namespace, which ends as a whole.
+    let contain = if plan.event_loop.kill_leftovers { plan.contain } else { Contain::Keeper };
+    let inbox = inbox.clone();
+    let tell = move |keeper| drop(inbox.send(Input::Report(Report::KeeperStarted(keeper)).into()));
+    Ok(Supervisor::new(process::keeper_exe()?, 1, contain).telling(tell))
+}
+
+/// Begins to save the tree as it is now.
+fn checkpoints(start: &Start, run: &RunDir, inbox: &Sender<Envelope>) -> Checkpoints {
+    let plan = start.plan();
+    if !plan.checkpoints.is_on() {
+        return Checkpoints::default();
+    }
+    let seen = start.observe();
+    let moment = match seen.map(Observation::last_iteration) {
+        None => Moment { why: CheckpointReason::Start, iteration: IterationNumber(0) },
+        Some(iteration) => Moment { why: CheckpointReason::Resume, iteration },
+    };
+    let parent = seen.and_then(Observation::last_checkpoint).map(str::to_owned);
+    let checkpoints = Checkpoints::of(&plan.workspace, &run.id.0, parent);
+    checkpoints.begin(moment, Footprints::of(plan).paths(), inbox);
+    checkpoints
 }
 
 /// The tests as they were when the run began.
@@ -273,8 +377,7 @@ fn trust(
     run: &RunDir,
     inbox: &Sender<Envelope>,
 ) -> Result<(Pins, Protection), SessionError> {
-    let mut plan = start.plan().clone();
-    change.apply(&mut plan);
+    let plan = changed_plan(start, change);
     let seen = start.observe();
     let known_programs = seen.map(Observation::pinned_programs).unwrap_or_default();
     let known_files = seen.map(Observation::protected_files).unwrap_or_default();

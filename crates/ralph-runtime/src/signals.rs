@@ -1,8 +1,8 @@
 //! Signals to ralph itself, as commands to the engine.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
 
 use ralph_core::event::{StopHow, StopRequest};
 use ralph_core::input::Command;
@@ -10,9 +10,15 @@ use ralph_core::stop::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 
-/// First Ctrl-C: let the iteration finish. Second: end it now. TERM and HUP: end it, politely but soon.
-pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<Watch> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+use crate::{platform, watchdog};
+
+/// First Ctrl-C: let the iteration finish. Second: end it now. TERM and HUP: end it, politely but soon. A HUP that was ignored
+/// when ralph was started, as `nohup` does, stays ignored.
+pub fn watch(at_work: Weak<()>, send: impl Fn(Command) + Send + 'static) -> io::Result<Watch> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    if !platform::ignores_hangup() {
+        signals.add_signal(SIGHUP)?;
+    }
     let handle = signals.handle();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut asked = false;
@@ -24,6 +30,9 @@ pub fn watch(send: impl Fn(Command) + Send + 'static) -> io::Result<Watch> {
                 _ => (StopHow::AfterIteration, Interrupt::Int),
             };
             asked = true;
+            if how != StopHow::AfterIteration {
+                watchdog::expect_end(&at_work, watchdog::PATIENCE, watchdog::give_up);
+            }
             send(Command::StopRun(StopRequest { how, by }));
         }
     })?;

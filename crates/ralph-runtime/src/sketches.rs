@@ -5,15 +5,15 @@
 //! lost or damaged is passed over. A line is a checksum and an object; it begins with its line break, so that a line that was
 //! cut short by a crash spoils no other.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::AgentExited;
 use ralph_core::ids::IterationNumber;
 use ralph_evidence::DETECTORS_VERSION;
 use ralph_evidence::detector::Sketch;
+use ralph_store::plain::{self, Links};
 use serde::{Deserialize, Serialize};
 
 /// When the file is larger than this it becomes the older part, and the one before is gone.
@@ -62,8 +62,7 @@ pub(crate) fn keep(run: &Path, exited: &AgentExited, sketch: &Sketch) -> io::Res
     let object = serde_json::to_vec(&NewLine { iteration, attempt, version, sketch })?;
     let mut line = format!("\n{} ", checksum(&object)).into_bytes();
     line.extend(object);
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(new)?;
-    file.write_all(&line)
+    plain::append(&new)?.write_all(&line)
 }
 
 /// Reads the sketches of a run in the order of its attempts.
@@ -134,18 +133,16 @@ impl Sketches {
         let (part, at) = self.taken;
         for (n, name) in PARTS.iter().enumerate().skip(part) {
             let path = self.run.join(name);
-            if path.exists() {
-                OpenOptions::new().write(true).open(path)?.set_len(if n == part { at } else { 0 })?;
+            if plain::is_file(&path) {
+                plain::open_to_change(&path)?.set_len(if n == part { at } else { 0 })?;
             }
         }
         Ok(())
     }
 }
 
-/// Only a file: what else may stand there could block.
 fn open(path: &Path) -> Option<BufReader<File>> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|file| file.is_file());
-    is_file.then(|| File::open(path).ok()).flatten().map(BufReader::new)
+    plain::open(path, Links::Refuse).ok().map(BufReader::new)
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 //! `0003-1.log` holds the first bytes. What comes after goes in turn into two tail files, which are written over in place
 //! again and again: a file that is made anew each time costs twice as much. `0003-1.end` says where the end is.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use ralph_store::output::{WritePlace, part_path};
+use ralph_store::plain;
 
 const PART: u64 = 8 << 20;
 
@@ -70,7 +71,10 @@ impl Spool {
 }
 
 fn open(path: &Path, truncate: bool) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(truncate).mode(0o600).open(path)
+    match truncate {
+        true => plain::create(path),
+        false => plain::open_to_change(path),
+    }
 }
 
 #[cfg(test)]

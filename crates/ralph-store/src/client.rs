@@ -33,7 +33,25 @@ impl RunDir {
         let path = self.path.join("control");
         if path.as_os_str().len() < MAX_SOCKET_PATH { path } else { short_folder().join(&self.id.0) }
     }
+
+    /// What of the run its confined programs may reach: the way to `ralph`, temporary files, and the socket below.
+    pub fn room(&self) -> PathBuf {
+        let state = self.path.parent().and_then(Path::parent).unwrap_or(&self.path);
+        let room = |state: &Path| state.join("rooms").join(&self.id.0);
+        let here = room(state);
+        match here.join(EMIT).as_os_str().len() < MAX_SOCKET_PATH {
+            true => here,
+            false => room(&short_folder()),
+        }
+    }
+
+    /// Where a confined agent may publish, and ask nothing else.
+    pub fn emit_socket(&self) -> PathBuf {
+        self.room().join(EMIT)
+    }
 }
+
+const EMIT: &str = "emit";
 
 /// Where sockets are whose own folder has too long a name.
 pub fn short_folder() -> PathBuf {

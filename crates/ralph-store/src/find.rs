@@ -16,7 +16,7 @@ impl Store {
     pub fn find(&self, name: Option<&str>, here: &Path) -> Result<RunDir, StoreError> {
         let Some(name) = name else {
             let runs = self.list();
-            let workspace = workspace_of(&runs, here).ok_or(StoreError::NoRuns)?;
+            let workspace = workspace_of(&runs, here).ok_or_else(|| self.none_here())?;
             let found = runs.into_iter().find(|run| run.is_of(&workspace));
             return found.map(|found| found.run).ok_or(StoreError::NoRuns);
         };
@@ -26,11 +26,21 @@ impl Store {
         }
     }
 
+    /// Nothing of this workspace was found; perhaps because something is in the way.
+    fn none_here(&self) -> StoreError {
+        let troubled: Vec<String> =
+            self.troubled().take(CANDIDATES).map(|(run, why)| format!("  {}: {why}", run.id)).collect();
+        match troubled.is_empty() {
+            true => StoreError::NoRuns,
+            false => StoreError::Unreadable(troubled),
+        }
+    }
+
     /// The run with this very id, without a look at the others.
     fn exact(&self, id: &str) -> Option<RunDir> {
         let is_id = !id.is_empty() && !id.starts_with('.') && !id.contains('/');
         let run = RunDir { id: RunId(id.to_owned()), path: self.runs_dir().join(id) };
-        Some(run).filter(|run| is_id && run.has_begun())
+        Some(run).filter(|run| is_id && (run.has_begun() || run.trouble().is_some()))
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ralph_core::ids::Seq;
 
 use crate::changes::FileChanges;
+use crate::plain::{self, Links};
 use crate::read::MAX_LINE;
 use crate::seek::{offset_of, seq_of};
 
@@ -36,7 +37,7 @@ impl Follower {
     pub fn new(path: &Path, from: Seq) -> io::Result<Self> {
         let changes = FileChanges::of(path)?;
         let offset = offset_of(path, from)?;
-        let (path, file) = (path.to_owned(), File::open(path)?);
+        let (path, file) = (path.to_owned(), plain::open(path, Links::Refuse)?);
         Ok(Self {
             path,
             file,

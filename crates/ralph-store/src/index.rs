@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::run_dir::Summary;
 
 /// Changed with the form of an entry. Another version may count otherwise, so its index is none.
-const HEAD: &str = concat!("ralph-index-2-", env!("CARGO_PKG_VERSION"));
+const HEAD: &str = concat!("ralph-index-3-", env!("CARGO_PKG_VERSION"));
 /// A longer file is none of ours.
 const MAX_SIZE: u64 = 256 << 20;
 /// A journal written to within this time may be written to again without its time changing, so it is not noted.

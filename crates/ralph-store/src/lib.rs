@@ -12,13 +12,18 @@ mod index;
 mod listings;
 mod mark;
 pub mod output;
+pub mod plain;
 mod read;
 mod records;
 mod run_dir;
 mod seek;
+mod spending;
 mod store;
+mod subscription;
 #[cfg(test)]
 mod tests;
+mod trash;
+mod trouble;
 
 pub use artefacts::{Artefacts, AttemptFiles, GateFiles};
 pub use client::{AskError, ask, ask_for_events, short_folder};
@@ -30,3 +35,4 @@ pub use records::{ALL, ReadError, decode};
 pub use run_dir::{RunDir, Summary};
 pub use seek::{iteration_of, seq_of};
 pub use store::{Listed, Store, StoreError};
+pub use subscription::Subscription;

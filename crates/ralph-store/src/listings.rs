@@ -35,7 +35,9 @@ impl Store {
 /// say of a run that nobody works on. Answers also whether `known` is new.
 fn listing(found: Listed, known: Option<&mut Option<CutOff>>) -> (RunListing, bool) {
     let damaged = |why: &str| (RunListing::damaged(found.run.id.clone(), why), false);
-    let Some(summary) = &found.summary else { return damaged(NO_START) };
+    let Some(summary) = &found.summary else {
+        return damaged(&found.run.trouble().unwrap_or_else(|| NO_START.to_owned()));
+    };
     if let Some(stopped) = &summary.stopped {
         let mut listing = described(summary);
         listing.stop(stopped);

@@ -1,10 +1,11 @@
 //! How far a journal goes, and how far it is known to be on disk.
 
-use std::fs;
 use std::path::Path;
 
 use ralph_core::ids::Seq;
 use ralph_core::record::Chain;
+
+use crate::plain::{self, Links};
 
 pub const JOURNAL: &str = "journal.jsonl";
 pub const MARK: &str = "journal.mark";
@@ -19,7 +20,7 @@ pub struct Position {
 
 /// The mark of the run in this folder. Nothing if there is none or if it is torn.
 pub fn read_mark(dir: &Path) -> Option<Mark> {
-    Mark::decode(&fs::read(dir.join(MARK)).ok()?)
+    Mark::decode(&plain::read(&dir.join(MARK), Links::Refuse, plain::SMALL).ok()?)
 }
 
 /// Written after every sync, so it never promises too much. A torn or missing mark promises nothing.

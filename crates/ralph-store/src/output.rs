@@ -3,9 +3,10 @@
 //! `0003-1.log` holds the first bytes. What comes after goes in turn into two tail files, which are written over in place
 //! again and again. `0003-1.end` says where the end is.
 
-use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use crate::plain::{self, Links};
 
 /// The current part, and how many bytes it has so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ impl WritePlace {
     }
 
     fn read(base: &Path) -> Option<WritePlace> {
-        let text = fs::read_to_string(base.with_extension("end")).ok()?;
+        let text = plain::read_text(&base.with_extension("end"), Links::Refuse, plain::SMALL).ok()?;
         let (part, filled) = text.trim_end().split_once(' ')?;
         Some(WritePlace { part: part.parse().ok()?, filled: filled.parse().ok()? })
     }
@@ -33,8 +34,9 @@ impl WritePlace {
 /// Copies a log to `out`, with a note where something was left out. `total` is what the agent printed in all, if it has
 /// ended.
 pub fn print(path: &Path, total: Option<u64>, out: &mut dyn Write) -> io::Result<()> {
-    let size = path.metadata()?.len();
-    io::copy(&mut File::open(path)?, out)?;
+    let mut head = plain::open(path, Links::Refuse)?;
+    let size = head.metadata()?.len();
+    io::copy(&mut (&mut head).take(size), out)?;
     let Some(WritePlace { part, filled }) = WritePlace::read(path).filter(|place| place.part > 0) else {
         return left_out(total.unwrap_or(size), size, out);
     };
@@ -52,7 +54,7 @@ pub fn print(path: &Path, total: Option<u64>, out: &mut dyn Write) -> io::Result
     let printed = size.saturating_mul(part).saturating_add(filled);
     left_out(total.unwrap_or(printed), kept, out)?;
     for (path, from, len) in pieces {
-        let Ok(mut file) = File::open(path) else { continue };
+        let Ok(mut file) = plain::open(path, Links::Refuse) else { continue };
         file.seek(SeekFrom::Start(from))?;
         io::copy(&mut file.take(len), out)?;
     }

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::plain::{self, Links};
+
 /// A longer line is no record of ours.
 pub(crate) const MAX_LINE: usize = 64 << 20;
 
@@ -25,7 +27,7 @@ impl Lines {
     }
 
     pub fn open_at(path: &Path, offset: u64) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = plain::open(path, Links::Refuse)?;
         file.seek(SeekFrom::Start(offset))?;
         Ok(Self { reader: BufReader::with_capacity(256 * 1024, file), buffer: Vec::new() })
     }
@@ -47,7 +49,7 @@ impl Lines {
 /// The last lines that `keep` accepts, oldest first, without reading what stands before them.
 pub fn last_lines(path: &Path, count: usize, keep: &dyn Fn(&[u8]) -> bool) -> io::Result<Vec<Vec<u8>>> {
     const BLOCK: u64 = 64 * 1024;
-    let mut file = File::open(path)?;
+    let mut file = plain::open(path, Links::Refuse)?;
     let mut start = file.metadata()?.len();
     // Bytes from `start` on that belong to a line whose beginning has not been read yet.
     let mut pending: Vec<u8> = Vec::new();

@@ -3,8 +3,9 @@
 use std::io;
 use std::ops::Range;
 
+use ralph_core::event::Event;
 use ralph_core::ids::{IterationNumber, Seq};
-use ralph_core::record::{Record, json_of};
+use ralph_core::record::{Record, json_of, type_of};
 
 use crate::read::{Line, Lines};
 use crate::run_dir::RunDir;
@@ -39,6 +40,10 @@ impl RunDir {
         let offset = if range.start <= Seq(1) { 0 } else { offset_of(&path, range.start).map_err(io)? };
         let mut lines = Lines::open_at(&path, offset).map_err(io)?;
         while let Some(Line::Whole(line)) = lines.read().map_err(io)? {
+            // A newer ralph may know more types of events: they are passed over.
+            if type_of(line).is_some_and(|name| !Event::NAMES.contains(&name)) {
+                continue;
+            }
             let record = decode(line)?;
             if record.seq >= range.end {
                 break;

@@ -1,17 +1,19 @@
 //! The folder of one run: the names of its files, and what both ends of its journal say.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::Event;
 use ralph_core::ids::{IterationNumber, RunId};
+use ralph_core::plan::WorktreePlan;
 use ralph_core::record::{Record, json_of, type_of};
 use ralph_core::time::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::mark::JOURNAL;
+use crate::plain::{self, Links};
 use crate::read::{Line, Lines, last_lines};
 
 /// The folder of one run.
@@ -27,12 +29,27 @@ pub struct Summary {
     pub id: RunId,
     pub name: String,
     pub workspace: PathBuf,
+    /// The worktree it works in, where it was given one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreePlan>,
     pub started_at: Timestamp,
     pub last_at: Timestamp,
     #[serde(skip)]
     pub live: bool,
     /// How it stopped, unless it goes on or was cut off.
     pub stopped: Option<ralph_core::event::RunStopped>,
+}
+
+impl Summary {
+    /// Whether it is a run of this workspace: it works there, or in a worktree that was made for it there.
+    pub fn is_of(&self, workspace: &Path) -> bool {
+        self.workspace == workspace || self.worktree.as_ref().is_some_and(|tree| tree.main == workspace)
+    }
+
+    /// The workspace as the person knows it.
+    pub fn home(&self) -> &Path {
+        self.worktree.as_ref().map_or(&self.workspace, |tree| &tree.main)
+    }
 }
 
 impl RunDir {
@@ -80,7 +97,7 @@ impl RunDir {
 
     /// Whether a process of ralph works on it now. Its lock on the journal dies with it.
     pub fn is_live(&self) -> bool {
-        let Ok(file) = File::open(self.journal()) else { return false };
+        let Ok(file) = plain::open(&self.journal(), Links::Refuse) else { return false };
         matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
     }
 
@@ -116,6 +133,7 @@ impl RunDir {
             id: self.id.clone(),
             name: started.plan.name.clone(),
             workspace: started.plan.workspace.clone(),
+            worktree: started.plan.worktree.clone(),
             started_at,
             last_at: self.last_at().unwrap_or(started_at),
             live: self.is_live(),

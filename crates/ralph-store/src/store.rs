@@ -15,6 +15,7 @@ use ralph_core::ids::RunId;
 use ralph_core::time::Timestamp;
 
 use crate::index::{Entry, Index, Stamp};
+use crate::plain;
 use crate::run_dir::{RunDir, Summary};
 
 /// Beside the runs. It can be removed at any time.
@@ -22,6 +23,9 @@ pub(crate) const INDEX: &str = "runs.index";
 
 /// A start takes milliseconds: a folder that has no record after this long will never have one.
 const ABANDONED_AGE: Duration = Duration::from_secs(60);
+
+/// A run that was cut off is looked for among so many.
+const RECENT: usize = 32;
 
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -36,6 +40,8 @@ pub enum StoreError {
     Io { path: PathBuf, error: io::Error },
     #[error("there is no run here yet; `ralph list --all` shows those of other workspaces")]
     NoRuns,
+    #[error("there is no run here that can be read. Of these nobody can tell:\n{}", .0.join("\n"))]
+    Unreadable(Vec<String>),
     #[error("no run is called `{0}`; `ralph list --all` shows them all")]
     Unknown(String),
     #[error("`{name}` could be\n{}\ngive more of the id", candidates.join("\n"))]
@@ -60,9 +66,23 @@ impl Store {
         Ok(Self { root })
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the files are that stand for workspaces in use.
+    pub fn locks_dir(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
     /// Where copies of workspaces are made.
     pub fn scratch_dir(&self) -> PathBuf {
         self.root.join("scratch")
+    }
+
+    /// Where runs that were given a worktree have it.
+    pub fn worktrees_dir(&self) -> PathBuf {
+        self.root.join("worktrees")
     }
 
     pub fn runs_dir(&self) -> PathBuf {
@@ -76,7 +96,7 @@ impl Store {
             let path = path.to_owned();
             move |error| StoreError::Io { path, error }
         };
-        DirBuilder::new().recursive(true).mode(0o700).create(&runs).map_err(io(&runs))?;
+        plain::make_folders(&runs).map_err(io(&runs))?;
         loop {
             let id = new_id(now, RandomState::new().hash_one(0));
             let path = runs.join(&id.0);
@@ -84,7 +104,7 @@ impl Store {
                 Ok(()) => {
                     for sub in ["prompts", "logs", "bin"] {
                         let sub = path.join(sub);
-                        DirBuilder::new().mode(0o700).create(&sub).map_err(io(&sub))?;
+                        plain::make_folder(&sub).map_err(io(&sub))?;
                     }
                     return Ok(RunDir { id, path });
                 }
@@ -160,11 +180,21 @@ impl Store {
         self.folders().filter(|run| !run.has_begun() && is_old(run) && !run.is_live()).collect()
     }
 
-    fn folders(&self) -> impl Iterator<Item = RunDir> {
+    pub(crate) fn folders(&self) -> impl Iterator<Item = RunDir> {
         let entries = fs::read_dir(self.runs_dir()).into_iter().flatten().flatten();
         entries.filter_map(|entry| {
             Some(RunDir { id: RunId(entry.file_name().to_str()?.to_owned()), path: entry.path() })
         })
+    }
+
+    /// The last run of a workspace, if it was cut off: its ralph died without a word. Only the newest runs are looked at: whoever
+    /// started something here since is the last one.
+    pub fn cut_off_run(&self, workspace: &Path) -> Option<RunDir> {
+        let mut runs: Vec<RunDir> = self.folders().collect();
+        runs.sort_unstable_by(|a, b| b.id.0.cmp(&a.id.0));
+        let last = runs.into_iter().take(RECENT).find(|run| run.has_begun() && run.is_of(workspace))?;
+        let is_cut_off = |summary: Summary| !summary.live && summary.stopped.is_none();
+        last.summary().is_some_and(is_cut_off).then_some(last)
     }
 
     /// The live run of a workspace.
@@ -186,7 +216,7 @@ pub struct Listed {
 
 impl Listed {
     pub(crate) fn is_of(&self, workspace: &Path) -> bool {
-        self.summary.as_ref().is_some_and(|summary| summary.workspace == workspace)
+        self.summary.as_ref().is_some_and(|summary| summary.is_of(workspace))
     }
 }
 

@@ -43,12 +43,19 @@ impl World {
         fs::create_dir_all(&path).expect("a folder");
         let run = RunDir { id: RunId(id.to_owned()), path };
         let plan = Plan::new(name, workspace, Task::Text("x".to_owned()), AgentPlan::command("x"));
-        let started =
-            RunStarted { run: run.id.clone(), format: FORMAT, version: "0".to_owned(), pid: 1, plan };
+        let started = RunStarted {
+            run: run.id.clone(),
+            format: FORMAT,
+            version: "0".to_owned(),
+            pid: 1,
+            plan,
+            containment: None,
+        };
         let at = Timestamp::from_millis(i64::from(second) * 1000);
         let mut chain = Chain::default();
-        let mut text =
-            Record { seq: Seq(1), at, event: Event::RunStarted(Box::new(started)) }.encode(&mut chain);
+        let mut text = Record { seq: Seq(1), at, event: Event::RunStarted(Box::new(started)) }
+            .encode(&mut chain)
+            .expect("a line");
         text.push_str(&stopped(2, second));
         fs::write(run.journal(), text).expect("write");
         settle(&run);
@@ -148,7 +155,7 @@ fn cut_off(world: &World, id: &str, workspace: &Path) -> RunDir {
     let mut put = |event: Event| {
         seq += 1;
         let at = Timestamp::from_millis(i64::from(seq) * 1000);
-        text.push_str(&Record { seq: Seq(u64::from(seq)), at, event }.encode(&mut chain));
+        text.push_str(&Record { seq: Seq(u64::from(seq)), at, event }.encode(&mut chain).expect("a line"));
     };
     for (number, outcome) in [(1, Some(Outcome::Ok)), (2, Some(Outcome::Failed)), (3, None)] {
         let iteration = IterationNumber(number);

@@ -23,6 +23,9 @@ pub(crate) fn block(run: &RunSnapshot, style: &Style) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.extend(run.stopped.iter().flat_map(|stop| reason(&stop.stopped, paint)));
     lines.extend(body(run, paint));
+    if let Some(need) = &run.needs_person {
+        lines.extend(labelled("needs", wrap(&format!("you: {}", need.sentence()), COLUMNS - LABEL), paint));
+    }
     lines.extend(pointers(run, &run.next, paint));
     lines
 }
@@ -95,6 +98,13 @@ fn body(run: &RunSnapshot, paint: Paint) -> Vec<String> {
     for found in run.tampering.iter().take(FINDINGS) {
         let text = format!("{} (#{})", clean(&found.finding.to_string()), found.iteration);
         lines.extend(labelled("tests", paragraph(&text, COLUMNS - LABEL, MESSAGE_LINES), paint));
+    }
+    if let Some(best) = crate::words::net::best(&run.net, &clean(&run.run.0)) {
+        lines.extend(labelled("best", wrap(&best, COLUMNS - LABEL), paint));
+    }
+    if let Some(failed) = &run.net.failed {
+        let text = format!("the last state of the tree was not saved: {}", clean(failed));
+        lines.extend(labelled("net", paragraph(&text, COLUMNS - LABEL, MESSAGE_LINES), paint));
     }
     let Some(stopped) = run.stopped.as_ref().map(|stop| &stop.stopped) else { return lines };
     if let Some(refused) = refused(run).filter(|_| stopped.kind == StopKind::Limit) {
@@ -173,6 +183,8 @@ fn pointers(run: &RunSnapshot, next: &[NextStep], paint: Paint) -> Vec<String> {
     let mut logs = vec![format!("ralph logs {}", clean(&run.run.0))];
     logs.extend(run.definition.log_dir.as_deref().map(clean));
     let mut lines = labelled("logs", logs, paint);
+    lines.extend(labelled("changes", changes(run), paint));
+    lines.extend(labelled("branch", branch(run), paint));
     let wide = next.iter().map(|next| next.command.chars().count()).max().unwrap_or(0);
     let next = next.iter().map(|NextStep { command, why }| {
         // Long run ids and long flags leave no room for the comment.
@@ -183,6 +195,27 @@ fn pointers(run: &RunSnapshot, next: &[NextStep], paint: Paint) -> Vec<String> {
     });
     lines.extend(labelled("next", next.collect(), paint));
     lines
+}
+
+/// How to see what the run changed, and how to take it back.
+fn changes(run: &RunSnapshot) -> Vec<String> {
+    let id = clean(&run.run.0);
+    match run.net.checkpoints {
+        0 => Vec::new(),
+        _ => vec![format!("ralph diff {id} --since-start"), format!("ralph undo {id}")],
+    }
+}
+
+/// How to look at the worktree of the run, how to take its work over, and how to be rid of it.
+fn branch(run: &RunSnapshot) -> Vec<String> {
+    let Some(tree) = &run.net.worktree else { return Vec::new() };
+    let (branch, path, main) = (clean(&tree.branch), clean(&tree.path), clean(&tree.main));
+    vec![
+        format!("{branch} in {path}"),
+        format!("look:  git -C {path} status"),
+        format!("merge: git -C {main} merge {branch}"),
+        format!("drop:  git -C {main} worktree remove {path} && git -C {main} branch -d {branch}"),
+    ]
 }
 
 fn labelled(label: &str, texts: Vec<String>, paint: Paint) -> Vec<String> {

@@ -29,6 +29,14 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
+/// A time that is a mean: to the second, or to the millisecond below one.
+pub fn duration_short(mean: Duration) -> String {
+    match mean.as_secs() {
+        0 => duration(Duration::from_millis(u64::try_from(mean.as_millis()).unwrap_or(u64::MAX))),
+        seconds => duration(Duration::from_secs(seconds)),
+    }
+}
+
 /// A time that counts down: rounded up, so that it never shows zero before its end.
 pub fn countdown(left: Duration) -> String {
     let up = if left.subsec_nanos() > 0 { left.as_secs().saturating_add(1) } else { left.as_secs() };
@@ -86,6 +94,11 @@ pub fn clock_from(at: Timestamp, seen: Timestamp, zone: &TimeZone) -> String {
 /// `2026-01-18 10:00:04`
 pub fn date_time(at: Timestamp, zone: &TimeZone) -> String {
     zoned(at, zone).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// `2026-01-18`
+pub fn date(at: Timestamp, zone: &TimeZone) -> String {
+    zoned(at, zone).strftime("%Y-%m-%d").to_string()
 }
 
 /// `10:00:04.123`

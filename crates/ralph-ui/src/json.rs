@@ -20,11 +20,16 @@ impl JsonScreen {
 impl Screen for JsonScreen {
     fn event(&mut self, record: &Record) {
         if self.out.is_open() {
-            let mut line = record.to_json();
-            line.push('\n');
-            self.out.write(&line);
+            match record.to_json() {
+                Ok(line) => self.out.write(&(line + "\n")),
+                Err(error) => self.out.fail(error.into()),
+            }
         }
     }
 
     fn finish(&mut self) {}
+
+    fn failure(&self) -> Option<String> {
+        self.out.failure()
+    }
 }

@@ -4,9 +4,11 @@
 //! was given, so a live run and a replayed one look the same.
 
 mod closing;
+pub mod cost;
 pub mod detect;
 pub mod event_line;
 pub mod explain;
+mod forecast;
 pub mod format;
 pub mod graph;
 mod json;
@@ -44,6 +46,9 @@ pub trait Screen: Send {
     /// Time has passed. Only called while the screen [moves](Screen::moves).
     fn tick(&mut self, _now: Timestamp) {}
 
+    /// The person at the keyboard wants something of the screen itself.
+    fn order(&mut self, _order: Order) {}
+
     /// Whether something on the screen changes by itself.
     fn moves(&self) -> bool {
         false
@@ -51,6 +56,26 @@ pub trait Screen: Send {
 
     /// No more records will come.
     fn finish(&mut self);
+
+    /// Why not everything could be shown, where somebody counts on it.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What a person at the keyboard asks of a screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Show more of what the agent does, or less.
+    Detail,
+    /// Print a line.
+    Note(String),
+    /// Print what the run is, under this title.
+    Header(String),
+    /// Nobody looks any more: end without a word on how the run stands.
+    Leave,
+    /// Show this in the place of the live line; nothing: the live line again.
+    Prompt(Option<String>),
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -92,6 +117,8 @@ pub struct ScreenOptions {
     pub fold: Fold,
     /// Whether a person at the terminal can cut a wait short by a key.
     pub keys: bool,
+    /// Whether the last line of the terminal is this program's to draw.
+    pub in_front: fn() -> bool,
     /// How wide the terminal is, if it is one. A live screen asks for itself.
     pub columns: Option<usize>,
 }
@@ -99,7 +126,7 @@ pub struct ScreenOptions {
 impl ScreenOptions {
     pub fn new(style: Style) -> ScreenOptions {
         let (verbosity, fold) = (Verbosity::Normal, Fold::default());
-        ScreenOptions { verbosity, style, fold, keys: false, columns: None }
+        ScreenOptions { verbosity, style, fold, keys: false, in_front: || true, columns: None }
     }
 }
 

@@ -8,6 +8,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::Style;
 use crate::format::{ago, money};
 use crate::paint::{Paint, Tone};
+use crate::text::{COLUMNS, fit};
+use crate::waits;
 
 /// `running`, `stopped: max_iterations`
 fn state(run: &RunListing) -> (Tone, String) {
@@ -38,7 +40,19 @@ pub fn render(runs: &[RunListing], now: Timestamp, workspaces: bool, style: &Sty
     let mut rows: Vec<Vec<(Tone, String)>> =
         vec![header.into_iter().map(|title| (Tone::Dim, title.to_owned())).collect()];
     rows.extend(runs.iter().map(|run| row(run, now, workspaces)));
-    table(&rows, Paint { color: style.color })
+    let paint = Paint { color: style.color };
+    let lines = table(&rows, paint);
+    let mut lines = lines.lines();
+    let mut out: String = lines.next().map(|header| format!("{header}\n")).unwrap_or_default();
+    for (line, run) in lines.zip(runs) {
+        out.push_str(line);
+        out.push('\n');
+        if let Some(wait) = &run.wait {
+            let words = fit(&waits::counting(wait, now, style), COLUMNS - 2);
+            out.push_str(&format!("  {}\n", paint.dim(&words)));
+        }
+    }
+    out
 }
 
 fn row(run: &RunListing, now: Timestamp, workspaces: bool) -> Vec<(Tone, String)> {

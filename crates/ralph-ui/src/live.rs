@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use ralph_model::event::{DelayReason, Event};
+use ralph_model::event::Event;
 use ralph_model::record::Record;
 use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
@@ -17,9 +17,9 @@ use crate::format::{closeness, elapsed};
 use crate::out::Out;
 use crate::paint::Tone;
 use crate::story::Story;
-use crate::text::{COLUMNS, columns_of, fit, fold};
+use crate::text::{COLUMNS, columns_of, fit, fit_end, fold};
 use crate::words::stuck;
-use crate::{Screen, ScreenOptions, waits};
+use crate::{Order, Screen, ScreenOptions, waits};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: i64 = 125;
@@ -40,6 +40,9 @@ pub struct LiveScreen {
     keys: bool,
     /// What stands in the last line now; empty if nothing does.
     drawn: String,
+    /// What the person at the keyboard is asked, in the place of the live line.
+    prompt: Option<String>,
+    in_front: fn() -> bool,
 }
 
 /// The columns of the terminal that standard output is, if it is one.
@@ -59,7 +62,7 @@ impl LiveScreen {
         options: ScreenOptions,
         width: impl Fn() -> Option<usize> + Send + 'static,
     ) -> LiveScreen {
-        let (now, keys) = (Timestamp::default(), options.keys);
+        let (now, keys, in_front) = (Timestamp::default(), options.keys, options.in_front);
         LiveScreen {
             out: Out::new(out),
             story: Story::new(options),
@@ -67,6 +70,8 @@ impl LiveScreen {
             now,
             keys,
             drawn: String::new(),
+            prompt: None,
+            in_front,
         }
     }
 
@@ -90,7 +95,8 @@ impl LiveScreen {
 
     /// Writes `text`, which ends at the start of a line, and the live line if it has changed.
     fn redraw(&mut self, mut text: String) {
-        let line = self.live_line().unwrap_or_default();
+        // In the background the last line belongs to the shell.
+        let line = if (self.in_front)() { self.live_line().unwrap_or_default() } else { String::new() };
         if line != self.drawn {
             match line.is_empty() {
                 true => text.push_str(ERASE),
@@ -110,6 +116,9 @@ impl LiveScreen {
         // The last column stays free: writing into it moves the cursor on some terminals.
         let columns = (self.width)().unwrap_or(COLUMNS).saturating_sub(1);
         let paint = self.story.paint();
+        if let Some(prompt) = &self.prompt {
+            return Some(paint.paint(Tone::Notice, &fit_end(&clean(prompt), columns)));
+        }
         let none = String::new;
         let (tone, head, tail) = match &run.phase {
             PhaseNow::Running { .. } => {
@@ -121,13 +130,18 @@ impl LiveScreen {
                 let open = open.collect::<Vec<_>>().join(", ");
                 (Tone::Plain, format!("{} #{iteration}  {took}  gates: {open}", self.frame()), none())
             }
-            PhaseNow::Waiting { reason, until, .. } => {
-                let words = waits::counting((*reason, *until), &run, self.now, &self.story.style);
-                let can_skip = self.keys && *reason != DelayReason::Limit;
-                let key = if can_skip { "  (r: go on now)" } else { "" };
-                (Tone::Dim, format!("{} {words}{key}", self.frame()), none())
+            PhaseNow::Waiting { .. } => {
+                let wait = run.wait()?;
+                let words = waits::counting(&wait, self.now, &self.story.style);
+                let key = if self.keys { "  (r: go on now)" } else { "" };
+                let needs = run.needs_person.as_ref().map(|need| format!("  needs you: {}", need.sentence()));
+                (Tone::Dim, format!("{} {words}{key}", self.frame()), needs.unwrap_or_default())
             }
             PhaseNow::Paused { asking: true } if self.keys => (Tone::Notice, stuck::KEYS.to_owned(), none()),
+            PhaseNow::Paused { .. } if run.paused_for.is_some() => {
+                let need = run.needs_person.as_ref().map(|need| need.sentence()).unwrap_or_default();
+                (Tone::Notice, format!("paused; needs you: {need}"), none())
+            }
             PhaseNow::Paused { .. } => {
                 (Tone::Notice, format!("paused: ralph unpause {}", clean(&run.run.0)), none())
             }
@@ -157,6 +171,9 @@ impl LiveScreen {
             (false, Some(Then::Pause)) => "  pauses after this",
             (false, None) => "",
         });
+        if let Some(forecast) = crate::forecast::short(run) {
+            head.push_str(&format!("  {forecast}"));
+        }
         head
     }
 
@@ -187,6 +204,23 @@ impl Screen for LiveScreen {
             self.now = now;
         }
         self.redraw(String::new());
+    }
+
+    fn order(&mut self, order: Order) {
+        let lines = match order {
+            Order::Detail => vec![self.story.paint().dim(self.story.toggle_detail())],
+            Order::Note(text) => vec![self.story.paint().dim(&clean(&text))],
+            Order::Header(title) => self.story.header(&title, self.now),
+            Order::Leave => {
+                self.story.leave();
+                Vec::new()
+            }
+            Order::Prompt(prompt) => {
+                self.prompt = prompt;
+                Vec::new()
+            }
+        };
+        self.print(lines);
     }
 
     fn moves(&self) -> bool {

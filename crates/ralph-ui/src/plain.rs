@@ -3,11 +3,13 @@
 use std::io::Write;
 
 use ralph_model::record::Record;
+use ralph_model::text::clean;
+use ralph_model::time::Timestamp;
 
 use crate::out::Out;
 use crate::story::Story;
 use crate::text::fold;
-use crate::{Screen, ScreenOptions};
+use crate::{Order, Screen, ScreenOptions};
 
 pub struct PlainScreen {
     out: Out,
@@ -37,6 +39,19 @@ impl PlainScreen {
 impl Screen for PlainScreen {
     fn event(&mut self, record: &Record) {
         let lines = self.story.tell(record);
+        self.print(lines);
+    }
+
+    fn order(&mut self, order: Order) {
+        let lines = match order {
+            Order::Header(title) => self.story.header(&title, Timestamp::default()),
+            Order::Note(text) => vec![clean(&text)],
+            Order::Leave => {
+                self.story.leave();
+                Vec::new()
+            }
+            Order::Detail | Order::Prompt(_) => Vec::new(),
+        };
         self.print(lines);
     }
 

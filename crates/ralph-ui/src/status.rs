@@ -6,7 +6,8 @@ use ralph_model::{PhaseNow, RunSnapshot, RunWord, Then};
 
 use crate::Style;
 use crate::closing::total_words;
-use crate::format::{ago, closeness, count, date_time, elapsed};
+use crate::forecast;
+use crate::format::{ago, clock_from, closeness, count, date_time, elapsed};
 use crate::paint::{Paint, Tone};
 use crate::text::{COLUMNS, columns_of, fit, wrap, wrap_list};
 use crate::topics;
@@ -32,13 +33,27 @@ pub fn render(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
     if let Some(now) = &run.activity {
         rows.push(("said", fit(&now.text, COLUMNS - LABEL)));
     }
+    let contained = run.containment.iter().flat_map(words::contain::lines);
+    let contained = contained.flat_map(|text| wrap(&text, COLUMNS - LABEL)).collect();
+    rows.extend(labelled("sandbox", contained));
     rows.extend(labelled("hats", wrap_list(&topics::hats(&run.hats), COLUMNS - LABEL)));
+    if let Some(need) = &run.needs_person {
+        rows.extend(labelled("needs you", wrap(&need.sentence(), COLUMNS - LABEL)));
+    }
     if run.guidance_count > 0 {
         let messages = count(run.guidance_count, "message", "messages");
         rows.push(("guidance", format!("{messages} not yet taken up")));
     }
     if let Some(near) = run.nearest().filter(|_| !run.definition.once) {
         rows.push(("nearest", closeness(near)));
+    }
+    for one in &run.quotas {
+        let until = one.resets_at.map(|at| format!(", begins anew at {}", clock_from(at, now, &style.zone)));
+        let used = (one.used * 100.0).round();
+        rows.push(("quota", format!("{used}% of {} used{}", clean(&one.window), until.unwrap_or_default())));
+    }
+    if let Some(forecast) = forecast::sentence(run) {
+        rows.extend(labelled("forecast", wrap(&forecast, COLUMNS - LABEL)));
     }
     rows.extend(labelled("next", run.next.iter().map(|step| step.command.clone()).collect()));
     rows.into_iter()
@@ -83,9 +98,9 @@ fn state_words(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
         PhaseNow::Gates { iteration, since, .. } => {
             format!("the gates judge iteration {iteration}, for {}", elapsed(now.since(*since)))
         }
-        PhaseNow::Waiting { reason, until, .. } => {
-            let words = waits::counting((*reason, *until), run, now, style);
-            fit(&format!("waiting: {words}"), COLUMNS - LABEL)
+        PhaseNow::Waiting { .. } => {
+            let words = run.wait().map(|wait| waits::counting(&wait, now, style));
+            fit(&format!("waiting: {}", words.unwrap_or_default()), COLUMNS - LABEL)
         }
         PhaseNow::Paused { .. } => paint.paint(Tone::Notice, "paused"),
         PhaseNow::Deciding | PhaseNow::Stopped => "between iterations".to_owned(),

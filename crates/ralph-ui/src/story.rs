@@ -1,6 +1,6 @@
 //! A run told in lines: the same ones on a pipe and on a terminal.
 
-use ralph_model::event::{DelayStarted, DetectorKey, Event, GateFinished, JournalFailed};
+use ralph_model::event::{DelayReason, DelayStarted, DetectorKey, Event, GateFinished, JournalFailed};
 use ralph_model::record::Record;
 use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
@@ -10,7 +10,7 @@ use crate::closing;
 use crate::format::{closeness, count, limit};
 use crate::live::NEAR;
 use crate::paint::{Paint, Tone};
-use crate::text::{COLUMNS, columns_of, fit, wrap_list};
+use crate::text::{COLUMNS, columns_of, fit, wrap, wrap_list};
 use crate::waits;
 use crate::words;
 use crate::{ScreenOptions, Style, Verbosity};
@@ -22,6 +22,8 @@ pub(crate) struct Story {
     /// Something was told since the last closing block.
     open: bool,
     suspicions: Suspicions,
+    /// It was said that idle waits are as they are by default.
+    told_idle: bool,
 }
 
 /// A detector that goes on about the same thing is shown once.
@@ -50,7 +52,19 @@ impl Suspicions {
 impl Story {
     pub fn new(options: ScreenOptions) -> Story {
         let ScreenOptions { verbosity, style, fold, .. } = options;
-        Story { fold, style, verbosity, open: false, suspicions: Suspicions::default() }
+        Story { fold, style, verbosity, open: false, suspicions: Suspicions::default(), told_idle: false }
+    }
+
+    /// More of what the agent does, or less; says which.
+    pub fn toggle_detail(&mut self) -> &'static str {
+        let (verbosity, said) = match self.verbosity {
+            Verbosity::Verbose => (Verbosity::Normal, "less detail (v: more)"),
+            Verbosity::Normal | Verbosity::Quiet => {
+                (Verbosity::Verbose, "what the agent says is shown (v: less)")
+            }
+        };
+        self.verbosity = verbosity;
+        said
     }
 
     pub fn paint(&self) -> Paint {
@@ -91,7 +105,7 @@ impl Story {
         }
     }
 
-    fn lines(&self, record: &Record) -> Vec<String> {
+    fn lines(&mut self, record: &Record) -> Vec<String> {
         let paint = self.paint();
         let running = self.fold.is_at_work();
         let notice = |text: &str| vec![paint.paint(Tone::Notice, text)];
@@ -100,12 +114,11 @@ impl Story {
             Event::RunResumed(_) => self.resumed(record),
             Event::StopRequested(request) => notice(&words::stop_request(request, running)),
             Event::PauseRequested {} if running => notice("will pause after this iteration"),
+            Event::IterationEndRequested {} => notice("a person ends this iteration; the run goes on"),
             Event::AgentSwitched(switched) => notice(&format!("{} takes over", clean(&switched.name))),
             Event::LimitHit(limit) => notice(&format!("usage limit: {}", words::foreign(&limit.message))),
             Event::UnpauseRequested { .. } if running => notice("will not pause after this iteration"),
-            Event::RunPaused {} => {
-                notice(&format!("paused; go on with: ralph unpause{}", self.run_arg(record)))
-            }
+            Event::RunPaused {} => notice(&self.paused(record)),
             Event::RunUnpaused {} => notice("unpaused"),
             Event::GuidanceAdded(guidance) => {
                 vec![format!("guidance for the next iteration: {}", words::guidance(&guidance.text))]
@@ -136,9 +149,6 @@ impl Story {
                 .into_iter()
                 .collect(),
             Event::GateFinished(gate) => vec![self.gate(gate, record)],
-            Event::FilesProtected(_) | Event::ProofNarrowed(_) | Event::BinCleaned(_) => {
-                words::trust::lines(&record.event, paint)
-            }
             Event::CompletionRejected(claim) => notice(&words::gates::rejected(claim)),
             Event::LoopSuspected(e) => {
                 vec![paint.dim(&words::stuck::suspicion(e))]
@@ -148,18 +158,38 @@ impl Story {
                 let last = self.seen(Some(record)).and_then(|run| run.stuck.last);
                 last.map(|last| words::stuck::report(&last, paint)).unwrap_or_default()
             }
-            Event::DelayStarted(delay) => {
-                let run = self.seen(Some(record));
-                vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))]
-            }
+            Event::DelayStarted(delay) => self.wait(delay, record),
             Event::WakeTriggered(woken) => {
                 vec![paint.dim(&waits::woken(woken, self.seen(Some(record)).as_ref()))]
             }
             Event::WaitSkipped {} => {
                 vec![paint.dim("going on")]
             }
-            other => words::gates::claim(other).map(|text| paint.dim(&text)).into_iter().collect(),
+            other => words::others(other, paint),
         }
+    }
+
+    fn wait(&mut self, delay: &DelayStarted, record: &Record) -> Vec<String> {
+        let (run, paint) = (self.seen(Some(record)), self.paint());
+        let mut lines = vec![paint.dim(&waits::line(delay, run.as_ref(), record.at, &self.style))];
+        if delay.reason == DelayReason::Idle && !std::mem::replace(&mut self.told_idle, true) {
+            lines.extend(run.as_ref().and_then(waits::by_default).map(|text| paint.dim(&text)));
+        }
+        let needs = self.needs(record);
+        lines.extend(needs.map(|need| paint.paint(Tone::Notice, &format!("needs you: {need}"))));
+        lines
+    }
+
+    fn paused(&self, record: &Record) -> String {
+        match self.needs(record) {
+            Some(need) => format!("paused; needs you: {need}"),
+            None => format!("paused; go on with: ralph unpause{}", self.run_arg(record)),
+        }
+    }
+
+    /// What a person has to do now, with the command.
+    fn needs(&self, record: &Record) -> Option<String> {
+        self.seen(Some(record))?.needs_person.map(|need| need.sentence())
     }
 
     fn ended(&self, row: &IterationRow, record: &Record) -> Vec<String> {
@@ -206,10 +236,27 @@ impl Story {
 
     fn opening(&self, what: &str, record: &Record) -> Vec<String> {
         let Some(run) = self.seen(Some(record)) else { return vec![what.to_owned()] };
-        let id = self.paint().strong(&clean(&run.run.0));
+        let title = format!("{what} {}", self.paint().strong(&clean(&run.run.0)));
+        self.about(&title, &run)
+    }
+
+    /// What the run is, for a screen that did not see it begin.
+    pub fn header(&self, title: &str, now: Timestamp) -> Vec<String> {
+        match self.fold.snapshot(now, true) {
+            Some(run) => self.about(&clean(title), &run),
+            None => vec![clean(title)],
+        }
+    }
+
+    /// Nobody looks any more.
+    pub fn leave(&mut self) {
+        self.open = false;
+    }
+
+    fn about(&self, title: &str, run: &RunSnapshot) -> Vec<String> {
         let agent = words::agent_command(&run.agent.command, COLUMNS - 10);
         let mut lines = vec![
-            format!("{what} {id} in {}", clean(&run.workspace)),
+            format!("{title} in {}", clean(&run.workspace)),
             format!("  {} {agent}", self.label("agent")),
         ];
         if !run.agent.bypass.is_empty() {
@@ -224,9 +271,13 @@ impl Story {
         if let Some(from) = settings_from(&run.definition) {
             lines.push(format!("  {} {}", self.label("config"), fit(&from, COLUMNS - 10)));
         }
-        lines.extend(self.gates(&run));
+        let contained = run.containment.iter().flat_map(words::contain::lines);
+        let contained = contained.flat_map(|text| wrap(&text, COLUMNS - 10));
+        let labels = std::iter::once(self.label("sandbox")).chain(std::iter::repeat(self.label("")));
+        lines.extend(contained.zip(labels).map(|(text, label)| format!("  {label} {text}")));
+        lines.extend(self.gates(run));
         let mut label = self.label("limits");
-        for part in wrap_list(&limits(&run), COLUMNS - 10) {
+        for part in wrap_list(&limits(run), COLUMNS - 10) {
             lines.push(format!("  {label} {part}"));
             label = self.label("");
         }
@@ -272,7 +323,12 @@ fn limits(run: &RunSnapshot) -> Vec<String> {
         return vec!["a single pass".to_owned()];
     }
     // How many alarms are too many says little to who does not know what raises one.
-    run.limits.iter().filter(|reading| !reading.counts_alarms).map(limit).collect()
+    let mut limits: Vec<String> =
+        run.limits.iter().filter(|reading| !reading.counts_alarms).map(limit).collect();
+    if run.limit("max_cost").is_none() {
+        limits.push("no cost limit".to_owned());
+    }
+    limits
 }
 
 /// `ralph.yml + preset quick`: where the settings come from, beside flags and defaults.

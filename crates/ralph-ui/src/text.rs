@@ -39,6 +39,16 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     format!("{}…", text[..end].trim_end())
 }
 
+/// The same, but the beginning is cut: of a text that is being typed the end matters.
+pub(crate) fn fit_end(text: &str, columns: usize) -> String {
+    if columns_of(text) <= columns {
+        return text.to_owned();
+    }
+    let starts = text.char_indices().map(|(at, _)| at).rev();
+    let fits = starts.take_while(|at| columns_of(&text[*at..]) < columns);
+    fits.last().map_or_else(String::new, |at| format!("…{}", &text[at..]))
+}
+
 /// Breaks between words so that each line has at most `columns`; a word that is longer is broken anywhere.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);

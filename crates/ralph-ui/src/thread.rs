@@ -13,16 +13,22 @@ use ralph_model::event::Event;
 use ralph_model::record::Record;
 use ralph_model::time::Timestamp;
 
-use crate::Screen;
+use crate::{Order, Screen};
 
 const TICK: Duration = Duration::from_millis(125);
 /// Bytes of agent text that may wait for a slow reader.
 const QUEUED_TEXT: usize = 4 << 20;
 
+/// What comes to a screen.
+enum Incoming {
+    Record(Box<Record>),
+    Order(Order),
+}
+
 pub struct ScreenThread {
-    records: Option<Sender<Record>>,
+    records: Option<Sender<Incoming>>,
     queued: Arc<AtomicUsize>,
-    done: Receiver<()>,
+    done: Receiver<Option<String>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -37,9 +43,9 @@ impl ScreenThread {
         let queued = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&queued);
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
-            // Dropped at the end, also by a panic: that wakes whoever waits for it.
-            let _finished: Sender<()> = finished;
-            serve(screen, &incoming, &counter, &clock);
+            // Moved in here, so that a panic drops it: that wakes whoever waits for it.
+            let finished: Sender<Option<String>> = finished;
+            let _ = finished.send(serve(screen, &incoming, &counter, &clock));
         })?;
         Ok(ScreenThread { records: Some(records), queued, done, thread: Some(thread) })
     }
@@ -55,7 +61,17 @@ impl ScreenThread {
         }
         if let Some(records) = &self.records {
             // A screen that is gone takes nothing; the run goes on.
-            let _ = records.send(record);
+            let _ = records.send(Incoming::Record(Box::new(record)));
+        }
+    }
+
+    /// The way for keys to ask something of the screen. The screen ends only after this is dropped.
+    pub fn orders(&self) -> impl Fn(Order) + Send + 'static {
+        let records = self.records.clone();
+        move |order| {
+            if let Some(records) = &records {
+                let _ = records.send(Incoming::Order(order));
+            }
         }
     }
 
@@ -67,14 +83,17 @@ impl ScreenThread {
         }
     }
 
-    /// The same, but gives up on a reader that does not read. Tells whether everything was written.
-    pub fn finish_within(mut self, patience: Duration) -> bool {
+    /// The same, but gives up on a reader that does not read. An error says why not everything was written.
+    pub fn finish_within(mut self, patience: Duration) -> Result<(), String> {
         self.records = None;
-        if self.done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-            return false;
+        match self.done.recv_timeout(patience) {
+            Ok(Some(failure)) => Err(failure),
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => {
+                self.finish();
+                Ok(())
+            }
+            Err(RecvTimeoutError::Timeout) => Err("nobody reads what is written there".to_owned()),
         }
-        self.finish();
-        true
     }
 }
 
@@ -85,10 +104,10 @@ fn text_size(text: &str) -> usize {
 
 fn serve(
     mut screen: Box<dyn Screen>,
-    incoming: &Receiver<Record>,
+    incoming: &Receiver<Incoming>,
     queued: &AtomicUsize,
     clock: &dyn Fn() -> Timestamp,
-) {
+) -> Option<String> {
     let mut next_tick = Instant::now();
     loop {
         let record = if screen.moves() {
@@ -97,7 +116,8 @@ fn serve(
             incoming.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
         match record {
-            Ok(record) => {
+            Ok(Incoming::Order(order)) => screen.order(order),
+            Ok(Incoming::Record(record)) => {
                 if let Event::AgentText(said) = &record.event {
                     queued.fetch_sub(text_size(&said.text), Ordering::Relaxed);
                 }
@@ -113,4 +133,5 @@ fn serve(
         }
     }
     screen.finish();
+    screen.failure()
 }

@@ -3,59 +3,56 @@
 use std::path::Path;
 
 use ralph_model::event::{DelayReason, DelayStarted, WakeCause, WakeTriggered};
-use ralph_model::text::clean;
 use ralph_model::time::Timestamp;
-use ralph_model::{RunSnapshot, SavedByWaiting};
+use ralph_model::{DefaultWait, RunSnapshot, SavedByWaiting, WaitNow};
 
 use crate::Style;
 use crate::format::{clock_from, count, countdown, duration};
 use crate::words::foreign;
 
-/// `waiting 4s after a failure, next try at 10:00:04`
+/// `waiting: after a failure: next try in 4s, at 10:00:04`
 pub(crate) fn line(delay: &DelayStarted, run: Option<&RunSnapshot>, at: Timestamp, style: &Style) -> String {
-    let until = clock_from(delay.until, at, &style.zone);
-    let wait = duration(delay.wait);
-    match delay.reason {
-        DelayReason::Delay => format!("waiting {wait} between iterations, next one at {until}"),
-        DelayReason::Failure => format!("waiting {wait} after a failure, next try at {until}"),
-        DelayReason::Limit => format!("waiting {wait} for the usage limit to end, next try at {until}"),
-        DelayReason::Outage => format!("waiting {wait} for the agent's service, next try at {until}"),
-        DelayReason::Idle => format!("waiting {wait} while there is nothing to do, next look at {until}"),
-        DelayReason::Review => format!("waiting {wait} for a review, next look at {until}"),
-        DelayReason::Blocked => format!("waiting {wait} while the agent is blocked, next look at {until}"),
-        DelayReason::Agent => format!("waiting {wait} as the agent asked, next iteration at {until}"),
-        DelayReason::Question => {
-            let why = why(run).map(|why| format!(" to: {why}")).unwrap_or_default();
-            let run = run.map(|run| format!(" --run {}", clean(&run.run.0))).unwrap_or_default();
-            format!("waiting until {until} for an answer (ralph say 'ANSWER'{run}){why}")
-        }
-    }
+    let (reason, until) = (delay.reason, delay.until);
+    let (streak, why) = run.map(|run| (run.idle.streak, run.idle.why.clone())).unwrap_or_default();
+    let wait = WaitNow { reason, until, streak, why };
+    let words = words(&wait, &duration(delay.wait), &clock_from(until, at, &style.zone));
+    format!("waiting: {words}")
 }
 
 /// `idle (3 in a row): next look in 29s, at 10:00:30`
-pub(crate) fn counting(
-    (reason, until): (DelayReason, Timestamp),
-    run: &RunSnapshot,
-    now: Timestamp,
-    style: &Style,
-) -> String {
-    let left = countdown(until.since(now));
-    let until = clock_from(until, now, &style.zone);
-    let next = |what: &str| format!("{what} in {left}, at {until}");
-    match reason {
-        DelayReason::Failure => format!("{}, after a failure", next("next try")),
-        DelayReason::Delay => next("next iteration"),
-        DelayReason::Limit => format!("usage limit: {}", next("next try")),
-        DelayReason::Outage => format!("the agent's service does not work: {}", next("next try")),
-        DelayReason::Idle => format!("idle{}: {}", streak(run), next("next look")),
-        DelayReason::Review => format!("waiting for review{}: {}", streak(run), next("next look")),
-        DelayReason::Blocked => format!("blocked{}: {}", streak(run), next("next look")),
-        DelayReason::Agent => format!("as the agent asked: {}", next("next iteration")),
-        DelayReason::Question => {
-            let why = why(Some(run)).unwrap_or_else(|| "the agent needs a person".to_owned());
-            format!("ralph say 'ANSWER' ({left} left): {why}")
-        }
-    }
+pub(crate) fn counting(wait: &WaitNow, now: Timestamp, style: &Style) -> String {
+    let left = countdown(wait.until.since(now));
+    words(wait, &left, &clock_from(wait.until, now, &style.zone))
+}
+
+/// Why, what comes next, in how long, and at what time of day: the same on every screen.
+fn words(wait: &WaitNow, left: &str, until: &str) -> String {
+    let streak = match wait.streak {
+        0 | 1 => String::new(),
+        n => format!(" ({n} in a row)"),
+    };
+    let (why, next) = match wait.reason {
+        DelayReason::Delay => ("between iterations".to_owned(), "next iteration"),
+        DelayReason::Failure => ("after a failure".to_owned(), "next try"),
+        DelayReason::Limit => ("usage limit".to_owned(), "next try"),
+        DelayReason::Quota => ("the plan's quota is used up to its mark".to_owned(), "next iteration"),
+        DelayReason::Budget => ("the budget is spent".to_owned(), "next iteration"),
+        DelayReason::Outage => ("the agent's service does not work".to_owned(), "next try"),
+        DelayReason::Idle => (format!("idle{streak}"), "next look"),
+        DelayReason::Review => (format!("for a review{streak}"), "next look"),
+        DelayReason::Blocked => (format!("blocked{streak}"), "next look"),
+        DelayReason::Agent => ("as the agent asked".to_owned(), "next iteration"),
+        DelayReason::Question => ("for an answer".to_owned(), "gives up"),
+    };
+    format!("{why}: {next} in {left}, at {until}")
+}
+
+/// `nothing is set for an idle agent: …`, once, where the defaults are at work.
+pub(crate) fn by_default(run: &RunSnapshot) -> Option<String> {
+    let DefaultWait { first, longest } = run.idle.default_wait?;
+    let (first, longest) = (duration(first), duration(longest));
+    let cure = "change it with `idle: {delay: 5m}`, or `idle: false`";
+    Some(format!("  no `idle` is set: {first} at first, {longest} at most; {cure}"))
 }
 
 /// `new work: inbox.md has changed`
@@ -68,18 +65,6 @@ pub(crate) fn woken(woken: &WakeTriggered, run: Option<&RunSnapshot>) -> String 
         }
         WakeCause::Command => "new work: the wake command says so".to_owned(),
     }
-}
-
-fn streak(run: &RunSnapshot) -> String {
-    match run.idle.streak {
-        0 | 1 => String::new(),
-        n => format!(" ({n} in a row)"),
-    }
-}
-
-/// What the agent wants to know.
-fn why(run: Option<&RunSnapshot>) -> Option<String> {
-    run.and_then(|run| run.idle.why.as_deref()).map(foreign)
 }
 
 /// `about 96 iterations and $4.20, by waiting 3h12m for work`

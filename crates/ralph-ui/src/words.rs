@@ -1,6 +1,8 @@
 //! Events in words. Everything that shows an event takes its words from here.
 
+pub(crate) mod contain;
 pub(crate) mod gates;
+pub(crate) mod net;
 pub(crate) mod stuck;
 pub(crate) mod trust;
 
@@ -214,6 +216,21 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
     }
 }
 
+/// The lines of events that have no more to them than words.
+pub(crate) fn others(event: &Event, paint: Paint) -> Vec<String> {
+    let dim = |text: String| paint.dim(&text);
+    match event {
+        Event::CheckpointFailed(_) | Event::CheckpointRestored(_) => {
+            net::details(event).map(|text| paint.paint(Tone::Notice, &text)).into_iter().collect()
+        }
+        Event::FilesProtected(_)
+        | Event::ProofNarrowed(_)
+        | Event::BinCleaned(_)
+        | Event::SurvivorsSwept(_) => trust::lines(event, paint),
+        other => gates::claim(other).map(dim).into_iter().collect(),
+    }
+}
+
 /// Everything about an event but its time, iteration and type.
 pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
     let paint = Paint { color: style.color };
@@ -221,6 +238,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::RunStarted(e) => started(e),
         Event::RunResumed(e) => format!("by ralph {}, pid {}", clean(&e.version), e.pid),
         Event::StopRequested(e) => stop_how(e),
+        Event::IterationEndRequested {} => "end this iteration".to_owned(),
         Event::PauseRequested {} => "pause before the next iteration".to_owned(),
         Event::UnpauseRequested { now } => if *now { "go on now" } else { "go on" }.to_owned(),
         Event::GuidanceAdded(e) => guidance(&e.text),
@@ -282,7 +300,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             let reason = paint.paint(Tone::of_stop(e.kind), &clean(e.reason.as_str()));
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
-        other => trust::details(other).unwrap_or_else(|| fields(other)),
+        other => trust::details(other).or_else(|| net::details(other)).unwrap_or_else(|| fields(other)),
     }
 }
 
@@ -370,7 +388,10 @@ fn exited(exited: &AgentExited) -> String {
     let how = match &exited.exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("killed by signal {signal}"),
-        Exit::Missing { message } | Exit::NotStarted { message } | Exit::Lost { message } => foreign(message),
+        Exit::Missing { message }
+        | Exit::NotStarted { message }
+        | Exit::NoPrompt { message }
+        | Exit::Lost { message } => foreign(message),
     };
     let mut out = format!("{how} after {}", duration(exited.duration));
     if exited.leftovers > 0 {
@@ -390,6 +411,7 @@ fn kill_cause(why: &KillCause, grace: Duration) -> String {
         KillCause::Hung => "it had said its last word and did not end".to_owned(),
         KillCause::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
         KillCause::Stop => "the run is stopped".to_owned(),
+        KillCause::Person => "a person ended this iteration".to_owned(),
         KillCause::Escalated => "asked again, without grace".to_owned(),
     };
     match grace.is_zero() {

@@ -11,6 +11,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "aider",
     file_names: &["aider"],
     summary: "aider: one message from a file, then it ends.",
+    folders: &["~/.aider/", "~/.aider.conf.yml"],
     stream: StreamFacts {
         format: "aider-text",
         end_event: false,

@@ -9,6 +9,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "amp",
     file_names: &["amp"],
     summary: "Amp.",
+    folders: &["~/.config/amp/", "~/.local/share/amp/", "~/.cache/amp/"],
     stream: StreamFacts {
         format: "amp-stream-json",
         end_event: true,

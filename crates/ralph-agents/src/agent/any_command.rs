@@ -11,6 +11,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "command",
     file_names: &[],
     summary: "Any program: the prompt on stdin, plain text on stdout.",
+    folders: &[],
     stream: StreamFacts {
         format: "text",
         end_event: false,

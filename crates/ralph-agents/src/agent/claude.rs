@@ -22,6 +22,15 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "claude",
     file_names: &["claude"],
     summary: "Claude Code.",
+    folders: &[
+        "~/.claude/",
+        "~/.claude.json",
+        "~/.claude.json.lock",
+        "~/.config/claude/",
+        "~/.cache/claude/",
+        "~/.local/share/claude/",
+        "~/.local/state/claude/",
+    ],
     stream: StreamFacts {
         format: "claude-stream-json",
         end_event: true,
@@ -161,6 +170,8 @@ impl Claude {
             usage.output = 0;
         }
         if !usage.is_zero() {
+            // A subagent may answer by another model.
+            out.extend(message.model.owned().map(|name| AgentSignal::Model { name }));
             out.push(AgentSignal::Usage { usage, scope: Scope::Step });
         }
     }
@@ -307,6 +318,7 @@ fn rate_limit(event: &Event<'_>, out: &mut Vec<AgentSignal>) {
     let status = match &*info.status {
         "rejected" => LimitStatus::Rejected,
         "allowed_warning" | "warning" => LimitStatus::Warning,
+        "allowed" if info.utilization.0.is_some() => LimitStatus::Allowed,
         _ => return,
     };
     let (resets_at, used) = (info.resets_at.i64(), info.utilization.0);

@@ -14,6 +14,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "cline",
     file_names: &["cline"],
     summary: "Cline.",
+    folders: &["~/.cline/"],
     stream: StreamFacts {
         format: "cline-json",
         end_event: true,

@@ -14,6 +14,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "codex",
     file_names: &["codex"],
     summary: "OpenAI Codex.",
+    folders: &["~/.codex/"],
     stream: StreamFacts {
         format: "codex-json",
         end_event: true,

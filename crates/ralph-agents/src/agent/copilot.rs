@@ -13,6 +13,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "copilot",
     file_names: &["copilot"],
     summary: "GitHub Copilot CLI.",
+    folders: &["~/.copilot/", "~/.config/github-copilot", "~/.config/gh"],
     stream: StreamFacts {
         format: "copilot-json",
         end_event: true,

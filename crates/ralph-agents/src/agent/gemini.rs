@@ -16,6 +16,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "gemini",
     file_names: &["gemini"],
     summary: "Gemini CLI.",
+    folders: &["~/.gemini/"],
     stream: StreamFacts {
         format: "gemini-stream-json",
         end_event: true,

@@ -16,6 +16,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "goose",
     file_names: &["goose"],
     summary: "goose.",
+    folders: &["~/.config/goose/", "~/.local/share/goose/", "~/.local/state/goose/"],
     stream: StreamFacts {
         format: "goose-stream-json",
         end_event: true,

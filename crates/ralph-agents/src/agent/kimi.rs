@@ -13,6 +13,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "kimi",
     file_names: &["kimi", "kimi-code"],
     summary: "Kimi Code.",
+    folders: &["~/.kimi/"],
     stream: StreamFacts {
         format: "kimi-stream-json",
         end_event: true,

@@ -49,6 +49,9 @@ pub struct AgentDef {
     /// File names the program is recognised by, without `.exe`, `.cmd` and the like.
     pub file_names: &'static [&'static str],
     pub summary: &'static str,
+    /// Where it keeps its settings, its login and its memory: a sandboxed one may write there too. A folder's name ends with
+    /// `/`; it is made if it is not there.
+    pub folders: &'static [&'static str],
     pub stream: StreamFacts,
     line: CommandLine,
     dialogue: fn() -> Box<dyn Dialogue>,

@@ -14,6 +14,12 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "opencode",
     file_names: &["opencode"],
     summary: "opencode.",
+    folders: &[
+        "~/.config/opencode/",
+        "~/.local/share/opencode/",
+        "~/.local/state/opencode/",
+        "~/.cache/opencode/",
+    ],
     stream: StreamFacts {
         format: "opencode-json",
         end_event: false,

@@ -14,6 +14,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "pi",
     file_names: &["pi"],
     summary: "pi.",
+    folders: &["~/.pi/"],
     stream: StreamFacts {
         format: "pi-json",
         end_event: true,

@@ -12,6 +12,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     name: "qwen",
     file_names: &["qwen"],
     summary: "Qwen Code.",
+    folders: &["~/.qwen/"],
     stream: StreamFacts {
         format: "qwen-stream-json",
         end_event: true,

@@ -12,6 +12,7 @@ const DEF: AgentDef = AgentDef {
     name: "sample",
     file_names: &["sample-agent"],
     summary: "A sample.",
+    folders: &[],
     stream: StreamFacts {
         format: "sample-lines",
         end_event: true,

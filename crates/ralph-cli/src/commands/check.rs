@@ -2,12 +2,13 @@
 
 use std::io::IsTerminal;
 
-use ralph_core::plan::Task;
+use ralph_core::plan::{Plan, Task};
+use ralph_runtime::secrets::Secrets;
 
 use super::{machine, workspace};
 use crate::args::CheckArgs;
 use crate::error::CliError;
-use ralph_config::{ConfigError, Env, Loaded, Ready, Sources};
+use ralph_config::{ConfigError, Env, Loaded, Ready, Setting, Sources};
 
 pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     let mut sources = Sources::new(workspace(&args.at.workspace)?);
@@ -16,15 +17,15 @@ pub fn check(args: CheckArgs) -> Result<u8, CliError> {
     sources.preset = args.preset;
     sources.needs_task = false;
     sources.env = Env::from_process();
-    let Ready { loaded, warnings, notes, .. } = machine::preflight(&sources, None)?;
+    let Ready { loaded, plan, warnings, notes, .. } = machine::preflight(&sources, None)?;
     notes.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
     let found = warnings.len();
     if let Some(warnings) = ConfigError::from_all(warnings) {
         eprintln!("{}\n", warnings.render(crate::io::color(std::io::stderr().is_terminal())));
     }
     match (args.json, args.show) {
-        (true, _) => crate::io::print_json(&serde_json::to_value(loaded.settings()).unwrap_or_default())?,
-        (_, true) => crate::io::print(&table(&loaded))?,
+        (true, _) => crate::io::print_json(&settings(&loaded, &plan)?)?,
+        (_, true) => crate::io::print(&table(&settings(&loaded, &plan)?))?,
         _ => crate::io::print(&verdict(&loaded, found))?,
     }
     Ok(0)
@@ -57,9 +58,16 @@ fn name(loaded: &Loaded) -> String {
     }
 }
 
+/// All settings, without the secrets in them.
+fn settings(loaded: &Loaded, plan: &Plan) -> Result<Vec<Setting>, CliError> {
+    let redactor = Secrets::of(plan).map_err(CliError::Usage)?.redactor();
+    let clean = |text: String| redactor.text(&text).into_owned();
+    let all = loaded.settings().into_iter();
+    Ok(all.map(|one| Setting { value: one.value.map(clean), ..one }).collect())
+}
+
 /// One line a setting: path, value, where it came from.
-fn table(loaded: &Loaded) -> String {
-    let settings = loaded.settings();
+fn table(settings: &[Setting]) -> String {
     let rows: Vec<(&str, String, &str)> = settings
         .iter()
         .map(|one| (one.path.as_str(), one_line(one.value.as_deref().unwrap_or("-")), one.from.as_str()))

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use ralph_core::ids::RunId;
 use ralph_model::text::clean as clean_text;
+use ralph_runtime::checkpoint::{Git, forget};
 use ralph_store::{RunDir, Store, Summary};
 use serde::Serialize;
 
+use super::net::worktree;
 use super::workspace;
 use crate::args::CleanArgs;
 use crate::error::CliError;
@@ -26,6 +28,7 @@ struct Cleaned {
 
 pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     let store = Store::from_env()?;
+    super::control::refuse_inside_of_any(&store, "clean")?;
     let here = workspace(&args.at.workspace)?;
     let older_than = match (&args.older_than, args.keep) {
         (Some(text), _) => Some(
@@ -43,19 +46,29 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
     }
     // Those that worked last come first, so those to keep are counted first.
     for (run, summary) in finished(&store) {
-        if !args.all && summary.workspace != here {
+        if !args.all && !summary.is_of(&here) {
             continue;
         }
-        let count = seen.entry(summary.workspace.clone()).or_default();
+        let count = seen.entry(summary.home().to_owned()).or_default();
         *count += 1;
         let kept = args.keep.is_some_and(|keep| *count <= keep);
         let young = older_than.is_some_and(|age| now.since(summary.last_at) < age);
         if kept || young {
             continue;
         }
+        if let Some(tree) = &summary.worktree
+            && let Err(why) = worktree::remove(tree, args.dry_run)
+        {
+            crate::io::complain(&format!(
+                "note: kept run {} and its worktree {}: {why}",
+                run.id,
+                tree.path.display()
+            ));
+            continue;
+        }
         let size = run.size();
         let failed = |error| CliError::Failed(format!("cannot remove {}: {error}", run.path.display()));
-        if args.dry_run || remove(&run).map_err(failed)? {
+        if args.dry_run || remove(&store, &run, &summary).map_err(failed)? {
             freed += size;
             removed.push((run.id, summary.workspace));
         }
@@ -82,8 +95,9 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
 
 /// They hold nothing, so nobody is asked and one that stays does no harm.
 fn remove_abandoned(store: &Store) {
+    store.empty_trash();
     for run in store.abandoned() {
-        let _ = std::fs::remove_dir_all(&run.path);
+        let _ = store.discard(&run);
     }
 }
 
@@ -94,11 +108,15 @@ fn finished(store: &Store) -> Vec<(RunDir, Summary)> {
 }
 
 /// Removes a run, unless somebody resumed it since it was looked at.
-fn remove(run: &RunDir) -> std::io::Result<bool> {
-    match run.is_live() {
-        true => Ok(false),
-        false => std::fs::remove_dir_all(&run.path).map(|()| true),
+fn remove(store: &Store, run: &RunDir, summary: &Summary) -> std::io::Result<bool> {
+    if run.is_live() {
+        return Ok(false);
     }
+    // Where the repository is gone, its checkpoints are too.
+    if let Ok(git) = Git::open(summary.home()) {
+        let _ = forget(&git, &run.id.0);
+    }
+    store.discard(run)
 }
 
 /// Removes what is left of runs that never began, and the stopped runs that worked the longest ago until all of them fit.
@@ -114,10 +132,12 @@ pub fn keep_quota(store: &Store) {
     let mut used = 0;
     for (run, summary) in finished(store) {
         used += run.size();
-        let is_last = seen.insert(summary.workspace);
-        if used > quota && !is_last && summary.stopped.is_some() {
+        let is_last = seen.insert(summary.home().to_owned());
+        // A worktree is only removed by `ralph clean`.
+        let is_bare = summary.worktree.as_ref().is_none_or(|tree| !tree.path.exists());
+        if used > quota && !is_last && summary.stopped.is_some() && is_bare {
             // Room is only wanted, not needed: a run that cannot be removed stays.
-            let _ = remove(&run);
+            let _ = remove(store, &run, &summary);
         }
     }
 }

@@ -7,7 +7,7 @@ use ralph_core::input::Command;
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_model::{Asked, Request};
 use ralph_runtime::session::Session;
-use ralph_store::{AskError, RunDir, ask_for_events};
+use ralph_store::{AskError, RunDir, Store, ask_for_events};
 use serde::Serialize;
 
 use super::pick;
@@ -171,7 +171,7 @@ fn ask(args: &PickArgs, command: Command) -> Result<Answer, CliError> {
     Ok(Answer { run: run.id.0, events })
 }
 
-fn ask_live(run: &RunDir, command: Command) -> Result<Vec<Event>, CliError> {
+pub fn ask_live(run: &RunDir, command: Command) -> Result<Vec<Event>, CliError> {
     let asked = Asked { token: token_inside(run), request: Request::Command(command) };
     ask_for_events(&run.socket(), &asked).map_err(|error| {
         CliError::Failed(match error {
@@ -181,10 +181,29 @@ fn ask_live(run: &RunDir, command: Command) -> Result<Vec<Event>, CliError> {
     })
 }
 
+/// What an agent, or anything else that a run has started, may not ask of the run it works for, alive or not.
+pub fn refuse_inside(run: &RunDir, what: &str) -> Result<(), CliError> {
+    match is_inside(run) {
+        true => Err(CliError::Usage(format!(
+            "this is inside of run {}: `ralph {what}` is for a person outside of it",
+            run.id
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The same for what is asked of all runs of a store.
+pub fn refuse_inside_of_any(store: &Store, what: &str) -> Result<(), CliError> {
+    let mut runs = store.list().into_iter().filter(|found| found.live);
+    runs.try_for_each(|found| refuse_inside(&found.run, what))
+}
+
+fn is_inside(run: &RunDir) -> bool {
+    std::env::var("RALPH_INSIDE").is_ok_and(|inside| inside.split(':').any(|id| id == run.id.0))
+}
+
 /// The token of the agent that this process belongs to, if it works for this run or inside of an agent that does: what is
 /// asked then is asked by the agent. Any other run, one that the agent started itself for instance, is asked by its owner.
 pub(super) fn token_inside(run: &RunDir) -> Option<String> {
-    let inside = std::env::var("RALPH_INSIDE").unwrap_or_default();
-    let is_inside = inside.split(':').any(|id| id == run.id.0);
-    std::env::var("RALPH_TOKEN").ok().filter(|_| is_inside)
+    std::env::var("RALPH_TOKEN").ok().filter(|_| is_inside(run))
 }

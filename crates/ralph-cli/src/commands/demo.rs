@@ -36,7 +36,10 @@ pub fn demo(args: DemoArgs) -> Result<u8, CliError> {
          run -v`:\n"
     ))?;
     let screen = ScreenArgs { json: false, quiet: false, verbose: true };
-    let code = run::work(&Sources::new(&dir), None, &screen, false)?;
+    let mut sources = Sources::new(&dir);
+    // Nothing of the demo is worth a net.
+    sources.sets.push("checkpoints=off".to_owned());
+    let code = run::start(&sources, None, &screen, false, &crate::args::NetArgs::default())?;
     let verdict = match code {
         0 => "The agent's word was not enough; the gate's was. The folder is left for a look.",
         _ => "This is not how the demo should end. The folder is left for a look.",

@@ -1,25 +1,32 @@
 //! One file per subcommand.
 
+mod attach;
+mod background;
 mod check;
 mod clean;
 mod control;
+mod cost;
 mod demo;
 mod detect;
+mod doctor;
 mod emit;
 mod events;
 mod gates;
 mod graph;
 mod held_out;
-mod keys;
+mod keyboard;
 mod list;
 mod logs;
 mod machine;
+mod net;
 mod presets;
 mod replay;
 mod resume;
 mod run;
 mod screen;
 mod show;
+mod wait;
+mod work;
 
 use std::path::{Path, PathBuf};
 
@@ -35,13 +42,19 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
     match args.command {
         Command::Run(args) => run::run(*args),
         Command::Resume(args) => resume::resume(args),
+        Command::Attach(args) => attach::attach(args),
+        Command::Wait(args) => wait::wait(args),
         Command::List(args) => list::list(args),
+        Command::Cost(args) => cost::cost(args),
         Command::Status(args) => show::status(args),
         Command::Events(args) => events::events(args),
         Command::Logs(args) => logs::logs(args),
         Command::Explain(args) => show::explain(args),
         Command::Replay(args) => replay::replay(args),
         Command::Stop(args) => control::stop(args),
+        Command::Diff(args) => net::diff::diff(args),
+        Command::Undo(args) => net::undo::undo(args),
+        Command::Bisect(args) => net::bisect::bisect(args),
         Command::Pause(args) => control::pause(args),
         Command::Unpause(args) => control::unpause(args),
         Command::Say(args) => control::say(args),
@@ -50,6 +63,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Detect(args) => detect::detect(args),
         Command::Check(args) => check::check(args),
         Command::Gates(args) => gates::gates(args),
+        Command::Doctor(args) => doctor::doctor(args),
         Command::Graph(args) => graph::graph(args),
         Command::Init(args) => presets::init(args),
         Command::Presets(args) => presets::presets(args),
@@ -77,9 +91,21 @@ fn workspace(dir: &Path) -> Result<PathBuf, CliError> {
     let path = dir
         .canonicalize()
         .map_err(|error| CliError::Usage(format!("cannot open the workspace {}: {error}", dir.display())))?;
-    match path.is_dir() {
-        true => Ok(path),
-        false => Err(CliError::Usage(format!("the workspace {} is not a folder", dir.display()))),
+    if !path.is_dir() {
+        return Err(CliError::Usage(format!("the workspace {} is not a folder", dir.display())));
+    }
+    writable_name("workspace", &path)?;
+    Ok(path)
+}
+
+/// Records and what programs read are JSON, which is UTF-8.
+pub fn writable_name(what: &str, path: &Path) -> Result<(), CliError> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(CliError::Usage(format!(
+            "the name of the {what} {path:?} is not UTF-8, so a run in it could not be written down\n\
+             rename it, or mount it under another name: a link is not enough"
+        ))),
     }
 }
 

@@ -37,6 +37,11 @@ pub fn init(args: InitArgs) -> Result<u8, CliError> {
         "wrote {}\nwrite the task into PROMPT.md beside it, or give it with `ralph run -p`; `ralph check` looks it over",
         path.display()
     ))?;
+    if ralph_runtime::trial::can_confine() {
+        crate::io::print(
+            "this machine can confine the agent: add `sandbox: workspace`, or run with `--sandbox workspace`",
+        )?;
+    }
     Ok(0)
 }
 

@@ -59,7 +59,9 @@ fn verify(run: &RunDir, json: bool) -> Result<u8, CliError> {
         ))?;
         return Ok(0);
     };
-    let show = |event: &ralph_core::event::Event| serde_json::to_string(event).unwrap_or_default();
+    let show = |event: &ralph_core::event::Event| {
+        serde_json::to_string(event).unwrap_or_else(|error| format!("{} ({error})", event.name()))
+    };
     let decided = found.decided.as_ref().map_or_else(|| "nothing".to_owned(), show);
     Err(CliError::Failed(format!(
         "run {}: record {} differs\n  recorded: {}\n  decided:  {decided}",

@@ -8,7 +8,7 @@ use ralph_runtime::journal;
 use ralph_runtime::session::Session;
 use ralph_store::{ReadError, RunDir};
 
-use super::{pick, screen};
+use super::{background, pick, work};
 use crate::args::{LimitArgs, ResumeArgs};
 use crate::error::CliError;
 use ralph_config::{self as config, Flags};
@@ -17,7 +17,11 @@ use ralph_config::{self as config, Flags};
 const MOST_RECORDS: u64 = 5000;
 
 pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
+    if args.detach && !background::is_detached() {
+        return background::start(args.screen.json);
+    }
     let (store, run) = pick(&args.pick)?;
+    super::control::refuse_inside(&run, "resume")?;
     if args.recover && !run.is_live() {
         let copy = journal::recover(&run.path).map_err(|error| CliError::Failed(error.to_string()))?;
         eprintln!("the journal as it was is kept in {}", copy.display());
@@ -42,9 +46,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
         eprintln!("note: {} bytes of an unfinished record were cut from the journal", cut.bytes);
     }
     let fold = recalled(old, session.run_dir());
-    let screen = screen::open(&args.screen, fold, &session)?;
-    let stopped = session.work(crate::VERSION, change, &mut |record| screen.send(record));
-    screen.finish();
+    let stopped = work::work(session, fold, change, &args.screen);
     super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)
 }

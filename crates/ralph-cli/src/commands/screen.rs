@@ -4,16 +4,17 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use ralph_core::event::{Event, LoopAnswer};
+use ralph_core::input::Command;
 use ralph_core::record::Record;
 use ralph_model::Fold;
-use ralph_runtime::session::Session;
 use ralph_ui::{
-    JsonScreen, LiveScreen, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity, terminal_can_redraw,
-    terminal_width,
+    JsonScreen, LiveScreen, Order, PlainScreen, Screen, ScreenOptions, ScreenThread, Verbosity,
+    terminal_can_redraw, terminal_width,
 };
 
-use super::keys::Keys;
+use super::keyboard::{self, Desk, Keyboard, Reach};
 use crate::args::ScreenArgs;
+use crate::error::CliError;
 use crate::io::style;
 
 /// A reader that does not read may keep ralph from ending for this long.
@@ -25,16 +26,33 @@ fn options(args: &ScreenArgs, fold: Fold, keys: bool) -> ScreenOptions {
         (_, true) => Verbosity::Verbose,
         _ => Verbosity::Normal,
     };
-    ScreenOptions { verbosity, fold, keys, columns: terminal_width(), ..ScreenOptions::new(style()) }
+    let in_front = if keys { keyboard::may_draw } else { || true };
+    ScreenOptions {
+        verbosity,
+        fold,
+        keys,
+        in_front,
+        columns: terminal_width(),
+        ..ScreenOptions::new(style())
+    }
+}
+
+/// What a person at the terminal can do beside looking.
+pub struct Person {
+    pub ask: Box<dyn Fn(Command) -> Result<(), String> + Send>,
+    /// How the screen is left, where the run is that of another process.
+    pub leave: Option<Box<dyn Fn() + Send>>,
 }
 
 /// The screen of a live run: JSON if asked for, a live line on a terminal that can redraw it, else plain lines. At a
 /// terminal a person can also press keys.
-pub fn open(args: &ScreenArgs, fold: Fold, session: &Session) -> io::Result<RunScreen> {
+pub fn open(args: &ScreenArgs, fold: Fold, person: Person) -> io::Result<RunScreen> {
     let lives = !args.json && terminal_can_redraw(io::stdout().is_terminal(), |name| std::env::var_os(name));
-    let waiting = fold.is_waiting();
-    let keys = lives.then(|| Keys::start(waiting, session.commander())).flatten();
-    let can_press = keys.is_some();
+    let can_press = lives && Keyboard::is_there();
+    let mut desk = Desk::new(person.leave.is_some());
+    if let Some(reason) = fold.waits_for() {
+        desk.waits(reason);
+    }
     let out = Box::new(io::stdout());
     let screen: Box<dyn Screen> = if args.json {
         Box::new(JsonScreen::new(out))
@@ -43,7 +61,12 @@ pub fn open(args: &ScreenArgs, fold: Fold, session: &Session) -> io::Result<RunS
     } else {
         Box::new(PlainScreen::new(out, options(args, fold, false)))
     };
-    Ok(RunScreen { thread: ScreenThread::start(screen, ralph_runtime::clock::now)?, keys })
+    let thread = ScreenThread::start(screen, ralph_runtime::clock::now)?;
+    let keyboard = can_press.then(|| {
+        let reach = Reach { ask: person.ask, screen: Box::new(thread.orders()), leave: person.leave };
+        Keyboard::start(desk, reach)
+    });
+    Ok(RunScreen { keyboard: keyboard.transpose()?, thread, is_json: args.json })
 }
 
 /// The screen of a run that is over.
@@ -56,26 +79,45 @@ pub fn replay(args: &ScreenArgs) -> Box<dyn Screen> {
 }
 
 pub struct RunScreen {
+    // Dropped first: the thread of the screen ends only when the keyboard has.
+    keyboard: Option<Keyboard>,
     thread: ScreenThread,
-    keys: Option<Keys>,
+    is_json: bool,
 }
 
 impl RunScreen {
     pub fn send(&self, record: &Record) {
-        self.thread.send(record.clone());
-        if let (Event::LoopDetected(detected), None) = (&record.event, &self.keys)
+        if let Some(keyboard) = &self.keyboard {
+            keyboard.see(&record.event);
+        } else if let Event::LoopDetected(detected) = &record.event
             && detected.action == LoopAnswer::Ask
         {
             // Where nobody looks at the screen: what is written here is what gets mailed or logged.
-            eprintln!("note: the run goes in circles and waits for you; see `ralph status`");
+            crate::io::complain("note: the run goes in circles and waits for you; see `ralph status`");
         }
-        if let Some(keys) = &self.keys {
-            keys.record(record);
-        }
+        self.thread.send(record.clone());
     }
 
-    pub fn finish(self) {
-        drop(self.keys);
-        self.thread.finish_within(PATIENCE);
+    /// What the run is, for a screen that did not see it begin.
+    pub fn header(&self, title: String) {
+        self.thread.orders()(Order::Header(title));
+    }
+
+    /// Somebody left: nothing is said of how the run stands.
+    pub fn drop_quietly(self) {
+        drop(self.keyboard);
+        self.thread.orders()(Order::Leave);
+        let _ = self.thread.finish_within(PATIENCE);
+    }
+
+    /// An error where a program reads what is shown, and did not get all of it.
+    pub fn finish(self) -> Result<(), CliError> {
+        drop(self.keyboard);
+        match self.thread.finish_within(PATIENCE) {
+            Err(why) if self.is_json => {
+                Err(CliError::Failed(format!("cannot write the events to standard output: {why}")))
+            }
+            _ => Ok(()),
+        }
     }
 }

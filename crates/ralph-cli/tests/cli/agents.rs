@@ -187,11 +187,13 @@ fn limits_of_tokens_and_money_hold_inside_an_iteration() {
 }
 
 #[test]
-fn a_cost_limit_that_can_not_hold_is_said_at_the_start() {
+fn a_cost_limit_that_can_not_hold_starts_nothing() {
     let world = World::new();
     let agent = player(&world, "codex", &["success"]);
-    let done = run(&world, &agent, &["--max-cost", "5"]).wait().expect(0);
+    let done = run(&world, &agent, &["--max-cost", "5"]).wait().expect(2);
     assert!(done.stderr.contains("max_cost cannot be enforced: what codex costs"), "{}", done.stderr);
+    assert!(world.run_dirs().is_empty(), "a run was started");
+    let done = run(&world, &agent, &[]).wait().expect(0);
     assert!(done.stdout.contains("21.5k tokens, cost unknown"), "{}", done.stdout);
     assert_eq!(world.events().last("iteration.finished")["cost_usd"], Value::Null);
 
@@ -206,7 +208,7 @@ fn a_cost_limit_that_can_not_hold_is_said_at_the_start() {
     // A fallback counts too.
     let claude = player(&world, "claude", &["success"]);
     let set = format!("fallback=['{agent}']");
-    let done = run(&world, &claude, &["--max-cost", "5", "--set", &set]).wait().expect(0);
+    let done = run(&world, &claude, &["--max-cost", "5", "--set", &set]).wait().expect(2);
     assert!(done.stderr.contains("what codex costs"), "{}", done.stderr);
 }
 

@@ -292,7 +292,7 @@ fn a_gate_whose_program_is_missing_refuses_and_says_so() {
     // It is in the workspace, so the agent may still write it.
     let done = world.run(CLAIM, &["--once"]).expect(1);
     let note = "note: gate `tests` cannot run yet: `./no-such-checker-anywhere` was not found\n";
-    assert_eq!(done.stderr, note);
+    assert_eq!(done.stderr, format!("{note}{NO_NET}"));
     let events = world.events();
     let why = events.last("completion.rejected")["why"].to_string();
     assert!(why.contains("cannot be started") && why.contains("no-such-checker-anywhere"), "{why}");

@@ -19,6 +19,9 @@ const MARK: &str = "RALPH_TEST_WORLD";
 
 pub const RALPH: &str = env!("CARGO_BIN_EXE_ralph");
 pub const FAKE_AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
+/// What a run outside git says of itself on standard error.
+pub const NO_NET: &str =
+    "note: this is no git repository, so nothing brings back what an agent breaks; --git-init makes one\n";
 /// For runs whose agent fails: no time is lost on backing off.
 pub const NO_BACKOFF: [&str; 2] = ["--set", "event_loop.failure_backoff.initial=1ms"];
 

@@ -4,6 +4,7 @@
 mod harness;
 
 mod agents;
+mod background;
 mod config;
 mod control;
 mod corpus;
@@ -15,14 +16,19 @@ mod gates;
 mod gates_audit;
 mod gates_command;
 mod hats;
+mod hostile;
 mod leftovers;
 mod locking;
+mod mistakes;
+mod money;
+mod net;
 mod output;
 mod protocol;
 mod pty;
 mod ralph_md;
 mod resume;
 mod run;
+mod sandbox;
 mod schema;
 mod show;
 mod signals;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::Child;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rustix::fs::{Mode, OFlags};
@@ -37,7 +38,8 @@ pub struct Seated {
     pub terminal: OwnedFd,
     child: Child,
     keys: File,
-    seen: Option<JoinHandle<String>>,
+    screen: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Seated {
@@ -49,17 +51,33 @@ impl Seated {
         let (child, terminal) = (command.spawn().expect("start"), pty.open());
         let keys = pty.master.try_clone().expect("a copy");
         let mut reader = pty.master;
-        let seen = std::thread::spawn(move || {
-            let (mut seen, mut chunk) = (Vec::new(), [0; 4096]);
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&screen);
+        let reader = std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
             while let Ok(n @ 1..) = reader.read(&mut chunk) {
+                let mut seen = seen.lock().expect("what was seen");
                 seen.extend_from_slice(&chunk[..n]);
                 if String::from_utf8_lossy(&seen).contains(last) {
                     break;
                 }
             }
-            String::from_utf8_lossy(&seen).into_owned()
         });
-        Self { terminal, child, keys, seen: Some(seen) }
+        Self { terminal, child, keys, screen, reader: Some(reader) }
+    }
+
+    fn seen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().expect("what was seen")).into_owned()
+    }
+
+    /// Returns once this has been on the screen.
+    pub fn await_screen(&self, text: &str) {
+        wait_until(text, || self.seen().contains(text));
+    }
+
+    /// Returns once `text` has been on the screen behind `first`.
+    pub fn await_screen_after(&self, first: &str, text: &str) {
+        wait_until(text, || self.seen().rsplit_once(first).is_some_and(|(_, after)| after.contains(text)));
     }
 
     pub fn press(&mut self, key: u8) {
@@ -69,6 +87,7 @@ impl Seated {
     /// What was written, once it has ended with this code.
     pub fn ends(&mut self, code: i32) -> String {
         assert_eq!(self.child.wait().expect("wait").code(), Some(code));
-        self.seen.take().and_then(|seen| seen.join().ok()).expect("what was written")
+        self.reader.take().and_then(|reader| reader.join().ok()).expect("what was written");
+        self.seen()
     }
 }

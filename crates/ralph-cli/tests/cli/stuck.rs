@@ -114,11 +114,12 @@ fn a_person_at_the_terminal_answers_by_a_key() {
     let agent = world.agent(CIRCLE);
     let args = ["run", "-p", "x", "-a", &agent, "--set", "loop_detection.action=ask"];
     let mut person = Seated::start(&world, Pty::new(), &args, "stopped by a person");
-    world.wait_for("run.paused", 1);
+    person.await_screen("v review");
     person.press(b'v');
     world.wait_for("loop.reviewed", 1);
     person.press(b'c');
     world.wait_for("run.paused", 2);
+    person.await_screen_after("unpaused", "v review");
     person.press(b'q');
     let seen = person.ends(130);
     assert!(seen.contains("c continue with a different approach, v review, q cancel"), "{seen:?}");

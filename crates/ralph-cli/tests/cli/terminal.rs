@@ -92,7 +92,7 @@ fn the_key_r_ends_a_wait_and_the_terminal_is_as_before() {
     let agent = world.agent("say <!-- ralph:state idle -->");
     let args = ["run", "-p", "x", "-a", &agent, "-n", "2", "--set", "idle.delay=1h"];
     let mut person = Seated::start(&world, pty, &args, "limit reached");
-    world.wait_for("delay.started", 1);
+    person.await_screen("(r: go on now)");
     person.press(b'r');
     let seen = person.ends(3);
     assert!(seen.contains("next look in") && seen.contains("(r: go on now)"), "{seen:?}");

@@ -1,87 +1,139 @@
-//! Limits that cannot hold with these agents.
+//! Limits that cannot hold with these agents: found at the start, not in the morning.
 
 use ralph_core::plan::{AgentPlan, Plan};
 
+use super::Found;
 use crate::agent_plan::{cost_is_known, tokens_are_known};
+use crate::source::Layer;
+use crate::validate::Settings;
+use crate::{Diagnostic, Loaded};
 
-/// A limit that cannot hold is said at the start, not found out in the morning.
-pub fn notes(plan: &Plan) -> Vec<String> {
-    let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
-    let agents: Vec<&AgentPlan> = std::iter::once(&plan.agent).chain(&plan.fallback).chain(hats).collect();
-    let names = |is_meant: &dyn Fn(&AgentPlan) -> bool| {
-        let meant = agents.iter().filter(|agent| is_meant(agent));
-        let mut names: Vec<&str> = meant.map(|agent| agent.called()).collect();
-        names.dedup();
-        names
-    };
+/// The settings that set them.
+const COST: &str = "event_loop.max_cost_usd";
+const TOKENS: &str = "event_loop.max_tokens";
+
+/// A limit that a person set and that cannot hold is an error. One that only came with a preset is not set then, and a note
+/// says so.
+pub fn check(loaded: &Loaded, plan: &mut Plan, found: &mut Found) {
+    if let Some(why) = unenforceable_cost(plan) {
+        if plan.event_loop.max_cost_usd.is_some() && judge(loaded, COST, "max_cost", &why, found) {
+            plan.event_loop.max_cost_usd = None;
+        }
+        for path in ["budget.day", "budget.week"] {
+            let set = if path.ends_with("day") { &mut plan.budget.day } else { &mut plan.budget.week };
+            if set.is_some() && judge(loaded, path, path, &why, found) {
+                *set = None;
+            }
+        }
+    }
+    let silent = names(plan, &|agent| !tokens_are_known(agent));
+    if plan.event_loop.max_tokens.is_some() && !silent.is_empty() {
+        let why = unheard(&silent, "tokens");
+        if judge(loaded, TOKENS, "max_tokens", &why, found) {
+            plan.event_loop.max_tokens = None;
+        }
+    }
+}
+
+/// The same for a limit that a resume sets.
+pub fn resumed(settings: &Settings, plan: &Plan) -> Option<Diagnostic> {
+    let is_given = |path: &str| settings.root.at(path).is_some();
+    let cost = plan.event_loop.max_cost_usd.filter(|_| is_given(COST));
+    if let Some(why) = cost.and_then(|_| unenforceable_cost(plan)) {
+        return Some(error(settings, COST, "max_cost", &why));
+    }
+    let silent = names(plan, &|agent| !tokens_are_known(agent));
+    let tokens = plan.event_loop.max_tokens.filter(|_| is_given(TOKENS) && !silent.is_empty());
+    tokens.map(|_| error(settings, TOKENS, "max_tokens", &unheard(&silent, "tokens")))
+}
+
+/// Why a limit cannot hold, and what would make it.
+struct Why {
+    reason: String,
+    cure: String,
+}
+
+/// Whether the limit has to go.
+fn judge(loaded: &Loaded, path: &str, name: &str, why: &Why, found: &mut Found) -> bool {
+    let settings = &loaded.settings;
+    let layer = settings.root.find(path).map(|entry| settings.map.get(entry.key_span.source).layer);
+    if layer == Some(Layer::Preset) {
+        found.notes.push(format!("the preset's {name} is left out: {}", why.reason));
+        return true;
+    }
+    if layer == Some(Layer::UserConfig) && path.starts_with("budget") {
+        found.notes.push(format!("{name} does not hold here: {}", why.reason));
+        return true;
+    }
+    found.errors.push(error(settings, path, name, why));
+    false
+}
+
+fn error(settings: &Settings, path: &str, name: &str, why: &Why) -> Diagnostic {
+    let found = settings.at(path, format!("{name} cannot be enforced: {}", why.reason));
+    let others = "`event_loop.max_iterations` and `event_loop.max_runtime`";
+    found.help(format!("leave {name} out, and let {others} hold")).help(why.cure.clone())
+}
+
+fn unenforceable_cost(plan: &Plan) -> Option<Why> {
     let no_cost = |agent: &AgentPlan| !cost_is_known(agent, &plan.prices);
     let no_tokens = |agent: &AgentPlan| !tokens_are_known(agent);
-    let mut notes = Vec::new();
-    let (silent, unpriced) = (
-        names(&|agent| no_cost(agent) && no_tokens(agent)),
-        names(&|agent| no_cost(agent) && !no_tokens(agent)),
-    );
-    if plan.event_loop.max_cost_usd.is_some() && !silent.is_empty() {
-        notes.push(unheard("max_cost", &silent, "a cost"));
+    let silent = names(plan, &|agent| no_cost(agent) && no_tokens(agent));
+    if !silent.is_empty() {
+        return Some(unheard(&silent, "a cost"));
     }
-    if plan.event_loop.max_cost_usd.is_some() && !unpriced.is_empty() {
-        let (who, whose) =
-            (unpriced.join(", "), if unpriced.len() == 1 { "its model" } else { "their models" });
-        notes.push(format!(
-            "max_cost cannot be enforced: what {who} costs is not known, and ralph has no price for {whose}; \
-             set `prices` and the model, or limit `event_loop.max_tokens`"
-        ));
-    }
-    let silent = names(&no_tokens);
-    if plan.event_loop.max_tokens.is_some() && !silent.is_empty() {
-        notes.push(unheard("max_tokens", &silent, "tokens"));
-    }
-    notes
+    let unpriced = names(plan, &|agent| no_cost(agent) && !no_tokens(agent));
+    let whose = if unpriced.len() == 1 { "its model" } else { "their models" };
+    let reason =
+        format!("what {} costs is not known, and ralph has no price for {whose}", unpriced.join(", "));
+    let cure = "or set `prices` and the model, or limit `event_loop.max_tokens` instead".to_owned();
+    (!unpriced.is_empty()).then_some(Why { reason, cure })
+}
+
+/// The agents of a plan that are meant.
+fn names<'a>(plan: &'a Plan, is_meant: &dyn Fn(&AgentPlan) -> bool) -> Vec<&'a str> {
+    let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
+    let agents = std::iter::once(&plan.agent).chain(&plan.fallback).chain(hats);
+    let mut names: Vec<&str> = agents.filter(|agent| is_meant(agent)).map(AgentPlan::called).collect();
+    names.dedup();
+    names
 }
 
 /// About agents that tell nothing a limit could count.
-fn unheard(limit: &str, who: &[&str], what: &str) -> String {
-    let (who, verb) = (who.join(", "), if who.len() == 1 { "does" } else { "do" });
-    format!(
-        "{limit} cannot be enforced: {who} {verb} not report {what}; limit `event_loop.max_iterations` or \
-         `event_loop.max_runtime`"
-    )
+fn unheard(who: &[&str], what: &str) -> Why {
+    let verb = if who.len() == 1 { "does" } else { "do" };
+    let reason = format!("{} {verb} not report {what}", who.join(", "));
+    let cure = "or run an agent that reports it; for a script around one, `agent.output` names its format";
+    Why { reason, cure: cure.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::plan::Price;
+
     use super::*;
 
     fn agent(name: &str, output: &str) -> AgentPlan {
         AgentPlan { name: name.to_owned(), output: output.to_owned(), ..AgentPlan::command("./my-agent.sh") }
     }
 
-    fn notes(agents: &[AgentPlan], cost: Option<f64>, tokens: Option<u64>) -> Vec<String> {
+    fn reason(agents: &[AgentPlan], prices: &[Price]) -> Option<String> {
         let task = ralph_core::plan::Task::Text(String::new());
         let mut plan = Plan::new("r", "/work", task, agents[0].clone());
         plan.fallback = agents[1..].to_vec();
-        (plan.event_loop.max_cost_usd, plan.event_loop.max_tokens) = (cost, tokens);
-        super::notes(&plan)
+        plan.prices = prices.to_vec();
+        unenforceable_cost(&plan).map(|why| why.reason)
     }
 
     #[test]
-    fn a_limit_on_what_an_agent_does_not_report_is_noted_with_one_that_holds() {
+    fn a_cost_is_enforceable_where_every_agent_tells_it_or_has_a_price() {
         let plain = AgentPlan::command("./my-agent.sh");
         let codex = agent("codex", "codex-json");
         let claude = agent("claude", "claude-stream-json");
-        let instead = "limit `event_loop.max_iterations` or `event_loop.max_runtime`";
-        let cost = format!("max_cost cannot be enforced: ./my-agent.sh does not report a cost; {instead}");
-        assert_eq!(notes(std::slice::from_ref(&plain), Some(1.0), None), [cost]);
-        let tokens =
-            format!("max_tokens cannot be enforced: ./my-agent.sh does not report tokens; {instead}");
-        assert_eq!(notes(&[codex.clone(), plain.clone()], None, Some(9)), [tokens]);
-        let unpriced = notes(std::slice::from_ref(&codex), Some(1.0), Some(9));
-        assert_eq!(unpriced.len(), 1);
-        assert!(
-            unpriced[0].contains("what codex costs") && unpriced[0].contains("max_tokens"),
-            "{unpriced:?}"
-        );
-        assert_eq!(notes(&[claude], Some(1.0), Some(9)), [] as [&str; 0]);
-        assert_eq!(notes(&[plain], None, None), [] as [&str; 0]);
+        assert_eq!(reason(std::slice::from_ref(&claude), &[]), None);
+        let silent = Some("./my-agent.sh does not report a cost".to_owned());
+        assert_eq!(reason(&[claude.clone(), plain.clone()], &[]), silent);
+        let unpriced = reason(&[claude, codex], &[]).unwrap_or_default();
+        assert!(unpriced.contains("what codex costs is not known"), "{unpriced}");
     }
 }

@@ -21,6 +21,18 @@ pub fn agents(loaded: &Loaded, plan: &Plan, machine: &Machine<'_>, found: &mut F
     }
 }
 
+/// Claude Code asks no questions as root only where it is told of a sandbox, and that is told only where it is true.
+pub fn refuses_root(plan: &Plan, machine: &Machine<'_>) -> Option<String> {
+    let asks_nothing = plan.agent.bypass.iter().any(|flag| flag == "--dangerously-skip-permissions");
+    let is_told = plan.agent.env.contains_key("IS_SANDBOX") || std::env::var_os("IS_SANDBOX").is_some();
+    let refuses = machine.is_root && plan.agent.name == "claude" && asks_nothing && !is_told;
+    refuses.then(|| {
+        "claude refuses to work without questions as root; use `--sandbox workspace`, or set IS_SANDBOX=1 in \
+         agent.env where this machine is a sandbox"
+            .to_owned()
+    })
+}
+
 fn agent_problem(loaded: &Loaded, setting: &str, agent: &AgentPlan, problem: &ProgramProblem) -> Diagnostic {
     let meant = loaded.agent.meant().filter(|_| setting == loaded.agent_path());
     let help = how_to_execute(problem, &agent.program).unwrap_or_else(|| match meant {

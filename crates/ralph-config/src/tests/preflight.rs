@@ -57,11 +57,19 @@ fn a_gate_that_the_agent_may_still_make_is_only_noted() {
 }
 
 #[test]
-fn a_limit_that_cannot_hold_and_an_argument_without_a_place_are_noted() {
-    let mut workspace = md("---\nagent: ./agent.sh\nevent_loop: {max_tokens: 9}\n---\nDo it");
+fn a_limit_that_cannot_hold_is_an_error_and_an_argument_without_a_place_is_noted() {
+    let limited = md("---\nagent: ./agent.sh\nevent_loop: {max_tokens: 9}\n---\nDo it").preflight();
+    let error = limited.expect_err("a limit that cannot hold").to_string();
+    for part in [
+        "max_tokens cannot be enforced: ./agent.sh does not report tokens",
+        "RALPH.md:3:26",
+        "leave max_tokens out",
+    ] {
+        assert!(error.contains(part), "`{part}` is not in\n{error}");
+    }
+    let mut workspace = md("---\nagent: ./agent.sh\n---\nDo it");
     workspace.sources.given =
         Some(vec![Given::Named { name: "zzz".to_owned(), value: Some("v".to_owned()) }]);
     let notes = workspace.preflight().expect("a plan").notes;
-    assert!(notes.len() == 2 && notes[0].starts_with("max_tokens cannot be enforced"), "{notes:?}");
-    assert_eq!(notes[1], "`--zzz` is neither declared in `args` nor used in the prompt or a command");
+    assert!(notes.len() == 1 && notes[0].contains("`--zzz`: ralph has no such option"), "{notes:?}");
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::Turn;
 use crate::effect::{Effect, SpawnAgent, When};
-use crate::event::{AgentSwitched, DelayReason, DelayStarted, Event, IterationStarted, TimerSlot};
+use crate::event::{
+    AgentSwitched, DelayReason, DelayStarted, Event, IterationStarted, LedgerRead, TimerSlot,
+};
 use crate::guard::{Asked, Scope};
 use crate::state::Phase;
 use crate::stop::{self, StopReason};
@@ -31,7 +33,9 @@ impl Turn<'_> {
             Self::heed_stuck,
             Self::heed_failure,
             Self::heed_stop_request,
+            Self::heed_ledger,
             Self::heed_limits,
+            Self::heed_quota,
             Self::heed_pause,
             Self::hear_bus,
             Self::wait_if_due,
@@ -84,8 +88,49 @@ impl Turn<'_> {
         self.stop_if(reason)
     }
 
+    /// What others have spent is read anew before every iteration, where it matters.
+    fn heed_ledger(&mut self) -> Flow {
+        if !self.state().needs_ledger() || self.state().phase != Phase::Ready || self.state().pause_requested
+        {
+            return Flow::Next;
+        }
+        self.effect(Effect::ReadLedger);
+        Flow::Settled
+    }
+
+    pub(super) fn ledger_read(&mut self, read: LedgerRead) {
+        if !self.state().needs_ledger() {
+            return;
+        }
+        let sound = [read.day_usd, read.week_usd].iter().all(|usd| usd.is_finite() && *usd >= 0.0);
+        if !sound {
+            return self.stop(stop::ERROR.because("what was spent cannot be told from the journals"));
+        }
+        self.emit(Event::LedgerRead(read));
+        if self.state().phase == Phase::Ready {
+            self.decide();
+        }
+    }
+
     fn heed_limits(&mut self) -> Flow {
         let reason = self.first_spent(Asked::BeforeIteration);
+        self.stop_if(reason)
+    }
+
+    /// A window that is full for too long is a usage limit that nobody waits for.
+    fn heed_quota(&mut self) -> Flow {
+        let full = self.state().quota_full(self.now);
+        let max_wait = self.state().plan.event_loop.max_wait;
+        let reason = full.filter(|(_, until)| until.since(self.now) > max_wait).map(|(one, until)| {
+            let (percent, left) =
+                ((one.used * 100.0).round(), crate::duration::format(until.since(self.now)));
+            let max = crate::duration::format(max_wait);
+            let message = format!(
+                "{percent}% of the window {} is used; it begins anew in {left}, and max_wait is {max}",
+                one.window
+            );
+            stop::USAGE_LIMIT.because(message)
+        });
         self.stop_if(reason)
     }
 
@@ -145,6 +190,12 @@ impl Turn<'_> {
         let until = limited.map(|until| self.worth_waiting(until));
         if let Some(until) = until.filter(|until| *until > self.now) {
             return Some((DelayReason::Limit, until.since(self.now)));
+        }
+        if let Some(until) = state.budget_wait(self.now).filter(|until| *until > self.now) {
+            return Some((DelayReason::Budget, until.since(self.now)));
+        }
+        if let Some((_, until)) = state.quota_full(self.now) {
+            return Some((DelayReason::Quota, until.since(self.now)));
         }
         if patience.outage {
             return Some((DelayReason::Outage, pace.outage_backoff.delay(patience.outages)));

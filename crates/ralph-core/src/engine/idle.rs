@@ -50,7 +50,8 @@ impl Turn<'_> {
 
     /// A limit ends when it ends, whoever speaks.
     pub(super) fn can_end_wait(&self) -> bool {
-        matches!(&self.state().phase, Phase::Waiting(wait) if wait.reason != DelayReason::Limit)
+        let lasts = |reason| matches!(reason, DelayReason::Limit | DelayReason::Budget | DelayReason::Quota);
+        matches!(&self.state().phase, Phase::Waiting(wait) if !lasts(wait.reason))
     }
 
     /// A person who speaks is not kept waiting.

@@ -33,6 +33,11 @@ impl Turn<'_> {
                 self.interrupted(&exited, InterruptCause::NotStarted);
                 self.stop(reason);
             }
+            // The state has taken it for a wish to pause.
+            (None, Exit::NoPrompt { .. }) => {
+                self.interrupted(&exited, InterruptCause::NotStarted);
+                self.decide();
+            }
             (Some(KillCause::Guard(key)), _) => {
                 self.interrupted(&exited, InterruptCause::Guard(key.clone()));
                 match self.engine.guards.stop_by_key(&key, &self.engine.state) {
@@ -53,6 +58,9 @@ impl Turn<'_> {
                 let limit = self.state().plan.event_loop.silence().unwrap_or_default();
                 let error = format!("killed after {} without output", crate::duration::format(limit));
                 self.finished(&exited, Outcome::Silent, Some(error));
+            }
+            (Some(KillCause::Person), _) => {
+                self.finished(&exited, Outcome::Failed, Some("ended by a person".to_owned()));
             }
             (Some(KillCause::Hung), _) => {
                 let error = "killed: it had said its last word and did not end".to_owned();
@@ -225,9 +233,10 @@ fn failure_of(exited: &AgentExited) -> Option<String> {
             Some(exited.error.clone().unwrap_or_else(|| format!("exit code {code}{last_line}")))
         }
         Exit::Signal(signal) => Some(format!("killed by signal {signal}{}{last_line}", signal_name(*signal))),
-        Exit::Lost { message } | Exit::Missing { message } | Exit::NotStarted { message } => {
-            Some(message.clone())
-        }
+        Exit::Lost { message }
+        | Exit::Missing { message }
+        | Exit::NotStarted { message }
+        | Exit::NoPrompt { message } => Some(message.clone()),
     }
 }
 

@@ -125,6 +125,7 @@ impl Turn<'_> {
         match command {
             Command::ResumeRun(_) => {}
             Command::StopRun(request) => self.stop_requested(request),
+            Command::EndIteration => self.end_iteration(),
             Command::PauseRun => self.pause(),
             Command::UnpauseRun { now } => self.unpause(now),
             Command::ResetHat(reset) => self.reset_hat(reset),
@@ -176,6 +177,7 @@ impl Turn<'_> {
             Report::TopicEmitted(emitted) => self.topic_emitted(emitted),
             Report::GatesFinished(finished) => self.gates_finished(finished),
             Report::WakeTriggered(woken) => self.woken(woken),
+            Report::LedgerRead(read) => self.ledger_read(read),
             Report::TimerFired(timer) => self.timer_fired(timer),
             Report::JournalFailed(failed) => self.journal_failed(failed.message),
             // Any other report is a fact to remember: nothing is decided about it.
@@ -215,6 +217,13 @@ impl Turn<'_> {
                 self.decide();
             }
             (Phase::Ready | Phase::Paused, _) => self.decide(),
+        }
+    }
+
+    fn end_iteration(&mut self) {
+        if self.state().running().is_some_and(|running| running.killed.is_none()) {
+            self.emit(Event::IterationEndRequested {});
+            self.kill(KillCause::Person, EXIT_GRACE);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod idle;
 mod late;
+mod money;
 mod patience;
 mod proof;
 mod resume;
@@ -45,7 +46,8 @@ impl Run {
     fn new(plan: Plan) -> Run {
         let now = Timestamp::from_millis(1_768_730_400_000);
         let run = RunId("run".into());
-        let started = RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan };
+        let started =
+            RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan, containment: None };
         let (engine, step) = Engine::start(now, started);
         let mut run = Run { engine, now, journal: Vec::new(), last: Step::default() };
         run.record(step);
@@ -158,6 +160,21 @@ fn usage(run: &Run, cost_usd: f64) -> Report {
 }
 
 const NOTHING: [&str; 0] = [];
+
+#[test]
+fn a_person_ends_one_iteration_and_the_run_goes_on() {
+    let mut run = Run::new(plan());
+    assert_eq!(run.send(Command::EndIteration), ["iteration.end_requested", "agent.killed"]);
+    assert_eq!(run.send(Command::EndIteration), NOTHING, "the agent is being ended already");
+    let ended = run.later(1).exit(Exit::Signal(15));
+    assert_eq!(ended[..2], ["agent.exited", "iteration.finished"]);
+    assert_eq!(run.stop_reason(), None);
+    let finished = run.last.events.iter().find_map(|event| match event {
+        Event::IterationFinished(finished) => finished.error.as_deref(),
+        _ => None,
+    });
+    assert_eq!(finished, Some("ended by a person"));
+}
 
 #[test]
 fn a_pause_that_is_taken_back_in_time_changes_nothing() {

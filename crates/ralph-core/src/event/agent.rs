@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ProtectedChange, StuckEvidence, TestReview};
+use super::{ProtectedChange, QuotaSeen, StuckEvidence, TestReview};
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
 use crate::marker::{AgentState, Found, Published, Said};
@@ -116,6 +116,12 @@ pub struct AgentExited {
     pub usage: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The model that answered, where the agent says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it told of its plan's windows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaSeen>,
     /// The agent's output says that it failed, whatever the exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -151,6 +157,8 @@ impl AgentExited {
             leftovers: 0,
             usage: Usage::default(),
             cost_usd: None,
+            model: None,
+            quotas: Vec::new(),
             error: None,
             failure: None,
             stderr: None,
@@ -194,6 +202,10 @@ pub enum Exit {
     NotStarted {
         message: String,
     },
+    /// Nothing was started, because there is nothing in the prompt: somebody has to write it.
+    NoPrompt {
+        message: String,
+    },
     /// The keeper was killed, so how the agent ended is not known; it has been ended.
     Lost {
         message: String,
@@ -228,6 +240,8 @@ pub enum KillCause {
     /// The guard with this key is spent.
     Guard(StopKey),
     Stop,
+    /// A person ended this iteration, and only this one.
+    Person,
     /// A second request: no grace any more.
     Escalated,
 }

@@ -4,8 +4,10 @@
 //! from one. [`Event::input`] tells which; replaying the inputs through a fresh engine must give the decisions again.
 
 mod agent;
+mod checkpoint;
 mod claim;
 mod command;
+mod contain;
 mod gate;
 mod iteration;
 mod reading;
@@ -18,8 +20,10 @@ mod vocabulary;
 mod wait;
 
 pub use agent::*;
+pub use checkpoint::*;
 pub use claim::*;
 pub use command::*;
+pub use contain::*;
 pub use gate::*;
 pub use iteration::*;
 pub use run::*;

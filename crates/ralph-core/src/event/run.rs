@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Containment;
 use crate::ids::RunId;
 use crate::plan::{Plan, SettingsChange};
 use crate::stop::{StopKey, StopKind};
@@ -18,6 +19,9 @@ pub struct RunStarted {
     pub pid: u32,
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub plan: Plan,
+    /// What keeps its processes together here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Containment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -27,11 +31,13 @@ pub struct RunResumed {
     /// The settings that are different from here on.
     #[serde(default, skip_serializing_if = "SettingsChange::is_empty")]
     pub settings: SettingsChange,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Containment>,
 }
 
 impl RunResumed {
     pub fn new(version: impl Into<String>, pid: u32, settings: impl Into<SettingsChange>) -> Self {
-        Self { version: version.into(), pid, settings: settings.into() }
+        Self { version: version.into(), pid, settings: settings.into(), containment: None }
     }
 }
 

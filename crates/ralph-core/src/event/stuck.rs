@@ -41,6 +41,9 @@ pub struct StuckEvidence {
     /// The iteration did nothing but tell of a service that does not work: to be waited for, not to be stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outage: bool,
+    /// It says in its own words that there is nothing to do, and does nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing: bool,
     /// One for each detector that has found anything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

@@ -143,6 +143,7 @@ vocabulary! {
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
             now: bool,
         }: { now } => Command::UnpauseRun { now: *now }, buffered, line;
+        "iteration.end_requested" => IterationEndRequested {}: {} => Command::EndIteration, buffered, line;
         "guidance.added" => GuidanceAdded(Guidance): (e) => Command::AddGuidance(e.clone()), synced, line;
         "hat.reset" => HatReset(HatReset): (e) => Command::ResetHat(e.clone()), synced, line;
         "loop.reviewed" => LoopReviewed {}: {} => Command::ReviewLoop, buffered, line;
@@ -150,6 +151,8 @@ vocabulary! {
     }
     reports {
         "command.finished" => CommandFinished(CommandFinished): attempt, buffered, line;
+        "keeper.started" => KeeperStarted(KeeperStarted): run, buffered, hidden;
+        "survivors.swept" => SurvivorsSwept(SurvivorsSwept): run, buffered, line;
         "agent.spawned" => AgentSpawned(AgentSpawned): attempt, buffered, hidden;
         "agent.text" => AgentText(AgentText): attempt, buffered, line;
         "tool.called" => ToolCalled(ToolCalled): attempt, buffered, hidden;
@@ -163,10 +166,14 @@ vocabulary! {
         "gate.finished" => GateFinished(GateFinished): round, buffered, line;
         "gates.finished" => GatesFinished(GatesFinished): round, buffered, hidden;
         "wake.triggered" => WakeTriggered(WakeTriggered): run, buffered, line;
+        "ledger.read" => LedgerRead(LedgerRead): run, buffered, hidden;
         "timer.fired" => TimerFired(TimerId): run, buffered, hidden;
         "programs.pinned" => ProgramsPinned(ProgramsPinned): run, buffered, hidden;
         "files.protected" => FilesProtected(FilesProtected): run, synced, line;
         "bin.cleaned" => BinCleaned(BinCleaned): run, buffered, line;
+        "checkpoint.saved" => CheckpointSaved(CheckpointSaved): run, synced, hidden;
+        "checkpoint.failed" => CheckpointFailed(CheckpointFailed): run, buffered, line;
+        "checkpoint.restored" => CheckpointRestored(CheckpointRestored): run, synced, line;
         "journal.cut" => JournalCut(JournalCut): run, buffered, hidden;
         "journal.failed" => JournalFailed(JournalFailed): run, buffered, line;
     }

@@ -67,6 +67,10 @@ pub enum DelayReason {
     Question,
     /// As long as the agent asked for.
     Agent,
+    /// Until the budget of the next day or week.
+    Budget,
+    /// Until a window of the agent's plan begins anew.
+    Quota,
 }
 
 impl DelayReason {
@@ -84,6 +88,29 @@ impl DelayReason {
     pub fn is_service(self) -> bool {
         matches!(self, DelayReason::Limit | DelayReason::Outage)
     }
+}
+
+/// What all runs of the state folder have spent, this one included.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LedgerRead {
+    pub day_usd: f64,
+    pub week_usd: f64,
+    pub day_ends: Timestamp,
+    pub week_ends: Timestamp,
+    /// Tokens of this week whose cost nobody knows.
+    #[serde(default)]
+    pub unpriced_tokens: u64,
+}
+
+/// How much of a window of the agent's plan is used, as the agent told it last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct QuotaSeen {
+    /// As the stream calls it: `five_hour`, `seven_day`.
+    pub window: String,
+    /// From 0 to 1.
+    pub used: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
 }
 
 /// There is work: a file has changed, or the command says so.

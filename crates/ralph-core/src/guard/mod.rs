@@ -2,6 +2,7 @@
 //!
 //! Help, the schema, the docs table and `ralph explain` come from what a file declares.
 
+mod budget;
 mod consecutive_failures;
 pub(crate) mod loop_detected;
 mod max_cost;
@@ -28,6 +29,8 @@ pub const GUARDS: &[GuardDef] = &[
     max_runtime::DEF,
     max_wall_time::DEF,
     max_cost::DEF,
+    budget::DAY,
+    budget::WEEK,
     max_tokens::DEF,
     max_idle::DEF,
     stop_on_error::DEF,

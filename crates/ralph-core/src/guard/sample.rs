@@ -38,7 +38,14 @@ fn a_guard_fits_into_one_file_and_is_read_and_heeded_like_the_others() {
     use crate::stop::StopKey;
 
     let plan = Plan::new("sample guard", "/w", Task::Text("x".into()), AgentPlan::command("agent"));
-    let started = RunStarted { run: RunId("r".into()), format: FORMAT, version: "0".into(), pid: 1, plan };
+    let started = RunStarted {
+        run: RunId("r".into()),
+        format: FORMAT,
+        version: "0".into(),
+        pid: 1,
+        plan,
+        containment: None,
+    };
     let now = Timestamp::from_millis(0);
     let (mut engine, _) = Engine::start(now, started);
     let readings = engine.observe().readings(now);

@@ -1,5 +1,7 @@
 //! What can be known about hats before anything runs: what nobody hears, what never happens, what never ends.
 
+use std::collections::{HashMap, HashSet};
+
 use super::graph::{Edge, Graph, Kind, Source};
 use super::plan::{HatPlan, HatsPlan};
 use super::topic::Pattern;
@@ -43,19 +45,56 @@ struct Analysis<'a> {
     plan: &'a HatsPlan,
     graph: Graph,
     reached: Vec<bool>,
+    /// Somebody publishes a topic that the hat gets.
+    heard: Vec<bool>,
+    index: EdgeIndex,
     found: Vec<Finding>,
+}
+
+/// Edges by their topic, so that a trigger does not look at all of them.
+#[derive(Default)]
+struct EdgeIndex {
+    literal: HashMap<String, Vec<usize>>,
+    /// Those with a `*` in their topic.
+    patterns: Vec<usize>,
+}
+
+impl EdgeIndex {
+    fn of(graph: &Graph) -> Self {
+        let mut index = Self::default();
+        for (n, edge) in graph.edges.iter().enumerate() {
+            match edge.topic.literal() {
+                Some(topic) => index.literal.entry(topic.to_string()).or_default().push(n),
+                None => index.patterns.push(n),
+            }
+        }
+        index
+    }
+
+    /// Those that a trigger may fit, in their order.
+    fn candidates(&self, trigger: &Pattern, all: usize) -> Vec<usize> {
+        let Some(topic) = trigger.literal() else { return (0..all).collect() };
+        let own = self.literal.get(topic.as_str()).into_iter().flatten();
+        let mut found: Vec<usize> = own.chain(&self.patterns).copied().collect();
+        found.sort_unstable();
+        found
+    }
 }
 
 /// Everything that is worth a warning, in the order of the file.
 pub fn analyse(plan: &HatsPlan) -> Vec<Finding> {
     let graph = Graph::of(plan);
     let reached = graph.distances().iter().map(Option::is_some).collect();
-    let mut analysis = Analysis { plan, graph, reached, found: Vec::new() };
+    let mut heard = vec![false; plan.hats.len()];
+    graph.edges.iter().flat_map(|edge| &edge.to).for_each(|target| heard[target.hat] = true);
+    let index = EdgeIndex::of(&graph);
+    let mut analysis = Analysis { plan, graph, reached, heard, index, found: Vec::new() };
+    let lost = analysis.lost();
     analysis.start();
     for (n, hat) in plan.hats.iter().enumerate() {
         analysis.triggers(n, hat);
         analysis.reachable(n, hat);
-        analysis.unhandled(n, hat);
+        analysis.unhandled(hat, &lost[n]);
     }
     analysis.duplicates();
     analysis.cycles();
@@ -111,7 +150,9 @@ impl Analysis<'_> {
     fn fitting(&self, n: usize, trigger: &Pattern) -> impl Iterator<Item = &Edge> {
         let own = move |edge: &Edge| edge.kind == Kind::Exhausted && edge.from == Source::Hat(n);
         let heard = move |edge: &Edge| edge.kind != Kind::Promise && !own(edge);
-        self.graph.edges.iter().filter(move |edge| trigger.overlaps(&edge.topic) && heard(edge))
+        let candidates = self.index.candidates(trigger, self.graph.edges.len()).into_iter();
+        let edges = candidates.map(|n| &self.graph.edges[n]);
+        edges.filter(move |edge| trigger.overlaps(&edge.topic) && heard(edge))
     }
 
     /// A topic that this hat never gets, and who gets it instead, if that is so for all of them.
@@ -134,26 +175,26 @@ impl Analysis<'_> {
             );
         }
         // A hat whose triggers nobody publishes, or that are closer elsewhere, has been named already.
-        let published = self.graph.edges.iter().any(|edge| edge.to.iter().any(|target| target.hat == n));
-        if !self.reached[n] && published {
+        if !self.reached[n] && self.heard[n] {
             let message = format!("`{}` can never be reached from `{}`", hat.id, self.plan.starting_event);
             let help = "the hats that publish its triggers are never put on themselves";
             self.add(FindingKind::UnreachableHat, place, message, help);
         }
     }
 
-    fn unhandled(&mut self, n: usize, hat: &HatPlan) {
+    /// What each hat publishes and nobody gets.
+    fn lost(&self) -> Vec<Vec<(Kind, String)>> {
         let required = |topic: &Pattern| self.plan.required_events.iter().any(|one| one.overlaps(topic));
         let meant = |edge: &Edge| !matches!(edge.kind, Kind::Exhausted | Kind::Promise);
         let lost = |edge: &&Edge| edge.to.is_empty() && meant(edge) && !required(&edge.topic);
-        let lost: Vec<(Kind, String)> = self
-            .graph
-            .edges_from(Source::Hat(n))
-            .filter(lost)
-            .map(|edge| (edge.kind, edge.topic.to_string()))
-            .collect();
+        let told = |edge: &Edge| (edge.kind, edge.topic.to_string());
+        let of = |edges: Vec<&Edge>| edges.into_iter().filter(lost).map(told).collect();
+        self.graph.by_source().into_iter().skip(1).map(of).collect()
+    }
+
+    fn unhandled(&mut self, hat: &HatPlan, lost: &[(Kind, String)]) {
         for (kind, topic) in lost {
-            let place = match kind {
+            let place = match *kind {
                 Kind::Publishes(i) => FindingPlace::Publishes(hat.id.clone(), i),
                 _ => FindingPlace::Default(hat.id.clone()),
             };
@@ -165,7 +206,7 @@ impl Analysis<'_> {
     }
 
     fn duplicates(&mut self) {
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         let shared: Vec<(String, Vec<usize>)> = self
             .graph
             .edges
@@ -174,7 +215,7 @@ impl Analysis<'_> {
             .map(|edge| (edge.topic.to_string(), edge.to.iter().map(|target| target.hat).collect()))
             .collect();
         for (topic, hats) in shared {
-            if seen.contains(&topic) {
+            if !seen.insert(topic.clone()) {
                 continue;
             }
             let names: Vec<String> = hats.iter().map(|n| format!("`{}`", self.id(*n))).collect();
@@ -189,19 +230,20 @@ impl Analysis<'_> {
             let place = FindingPlace::Trigger(last.id.clone(), at);
             let help = "give the trigger to one hat, or publish a topic of its own for each";
             self.add(FindingKind::DuplicateSubscribers, place, message, help);
-            seen.push(topic);
         }
     }
 
     /// A cycle is bounded by itself if one of its hats is.
     fn cycles(&mut self) {
+        let graph = self.graph.clone();
+        let by_source = graph.by_source();
         let mut named = vec![false; self.plan.hats.len()];
         for n in 0..self.plan.hats.len() {
             let unlimited = |n: usize| self.plan.hats[n].max_activations.is_none();
-            if !unlimited(n) {
+            if named[n] || !unlimited(n) {
                 continue;
             }
-            let Some(path) = self.graph.cycle(n, &unlimited) else { continue };
+            let Some(path) = graph.cycle(&by_source, n, &unlimited) else { continue };
             if path.iter().any(|(hat, _)| named[*hat]) {
                 continue;
             }
@@ -250,11 +292,14 @@ impl Analysis<'_> {
     /// complete the run, somebody has decided that it should.
     fn past_others(&mut self) {
         let distances = self.graph.distances();
+        let able = |n: usize| self.plan.hats[n].completes && self.reached[n];
+        let all_able = (0..self.plan.hats.len()).filter(|n| able(*n)).count();
+        let graph = self.graph.clone();
+        let by_source = graph.by_source();
+        let able: Vec<bool> = (0..self.plan.hats.len()).map(able).collect();
         for (n, hat) in self.plan.hats.iter().enumerate() {
             let own = |wanted: &Pattern| hat.publishes.iter().any(|topic| topic.overlaps(wanted));
-            let others = self.plan.hats.iter().zip(&self.reached).enumerate();
-            let alone =
-                others.filter(|(at, _)| *at != n).all(|(_, (other, reached))| !(other.completes && *reached));
+            let alone = all_able == usize::from(able[n]);
             if alone
                 || !hat.completes
                 || !self.reached[n]
@@ -263,7 +308,7 @@ impl Analysis<'_> {
                 continue;
             }
             let later = |at: usize| distances[at] > distances[n] && !self.plan.hats[at].publishes.is_empty();
-            let meant = self.graph.edges_from(Source::Hat(n)).filter(|edge| edge.kind != Kind::Exhausted);
+            let meant = by_source[n + 1].iter().filter(|edge| edge.kind != Kind::Exhausted);
             let next = meant.flat_map(|edge| edge.to.iter().map(|target| target.hat)).find(|at| later(*at));
             let Some(reviewer) = next.map(|at| self.id(at)) else { continue };
             let message = format!("`{}` may complete the run before `{reviewer}` has seen its work", hat.id);

@@ -373,7 +373,9 @@ impl Bus {
     fn hand_off(&mut self, detected: &LoopDetected) {
         self.due.push_back(Staged {
             topic: Topic::loop_detected(),
-            payload: Payload::Text(serde_json::to_string(detected).unwrap_or_default()),
+            payload: Payload::Text(
+                serde_json::to_string(detected).unwrap_or_else(|error| format!("cannot be told: {error}")),
+            ),
             from: COORDINATOR.into(),
             by_default: false,
             iteration: None,

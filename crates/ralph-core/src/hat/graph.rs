@@ -123,6 +123,15 @@ impl Graph {
         }
     }
 
+    /// All edges by who publishes: ralph, then each hat.
+    pub fn by_source(&self) -> Vec<Vec<&Edge>> {
+        let mut all = vec![Vec::new(); self.hats.len() + 1];
+        for edge in &self.edges {
+            all[slot(edge.from)].push(edge);
+        }
+        all
+    }
+
     pub fn edges_from(&self, source: Source) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(move |edge| edge.from == source)
     }
@@ -172,10 +181,11 @@ impl Graph {
 
     /// How far each hat is from the start, in hand-overs. Nothing for one that is never reached.
     pub fn distances(&self) -> Vec<Option<usize>> {
+        let by_source = self.by_source();
         let mut found: Vec<Option<usize>> = vec![None; self.hats.len()];
         let mut queue = VecDeque::from([(Source::Ralph, 0)]);
         while let Some((source, distance)) = queue.pop_front() {
-            for target in self.edges_from(source).flat_map(|edge| &edge.to) {
+            for target in by_source[slot(source)].iter().flat_map(|edge| &edge.to) {
                 if found[target.hat].is_none() {
                     found[target.hat] = Some(distance);
                     queue.push_back((Source::Hat(target.hat), distance + 1));
@@ -186,11 +196,17 @@ impl Graph {
     }
 
     /// The shortest way from a hat back to itself over hats for which `may` holds: each hat with the topic it publishes.
-    pub fn cycle(&self, start: usize, may: &dyn Fn(usize) -> bool) -> Option<Vec<(usize, &Pattern)>> {
-        let mut ways: Vec<Option<(usize, &Pattern)>> = vec![None; self.hats.len()];
+    /// `by_source` is [`Graph::by_source`].
+    pub fn cycle<'a>(
+        &self,
+        by_source: &[Vec<&'a Edge>],
+        start: usize,
+        may: &dyn Fn(usize) -> bool,
+    ) -> Option<Vec<(usize, &'a Pattern)>> {
+        let mut ways: Vec<Option<(usize, &'a Pattern)>> = vec![None; self.hats.len()];
         let mut queue = VecDeque::from([start]);
         while let Some(at) = queue.pop_front() {
-            for edge in self.edges_from(Source::Hat(at)) {
+            for edge in &by_source[slot(Source::Hat(at))] {
                 for target in edge.to.iter().filter(|target| may(target.hat)) {
                     if ways[target.hat].is_some() {
                         continue;
@@ -204,6 +220,14 @@ impl Graph {
             }
         }
         None
+    }
+}
+
+/// The place of a source among all.
+pub fn slot(source: Source) -> usize {
+    match source {
+        Source::Ralph => 0,
+        Source::Hat(n) => n + 1,
     }
 }
 

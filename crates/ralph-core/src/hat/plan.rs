@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::topic::{Pattern, Topic};
 use crate::ids::HatKey;
-use crate::plan::AgentPlan;
+use crate::plan::{AgentPlan, SandboxLevel};
 use crate::time::millis;
 
 /// The built-in hat: it publishes what ralph itself publishes, and takes a turn when nobody else knows how to go on.
@@ -77,6 +77,9 @@ pub struct HatPlan {
     pub gates: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratchpad: Option<PathBuf>,
+    /// Its own sandbox instead of the run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
 }
 
 fn yes() -> bool {
@@ -109,6 +112,7 @@ impl HatPlan {
             iteration_timeout: None,
             gates: None,
             scratchpad: None,
+            sandbox: None,
         }
     }
 }

@@ -73,8 +73,14 @@ struct Run {
 impl Run {
     fn new(plan: Plan) -> Run {
         let now = Timestamp::from_millis(1_768_730_400_000);
-        let started =
-            RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan };
+        let started = RunStarted {
+            run: RunId("run".into()),
+            format: FORMAT,
+            version: "0".into(),
+            pid: 1,
+            plan,
+            containment: None,
+        };
         let (engine, step) = Engine::start(now, started);
         let timeout_of_the_first = step.effects.iter().find_map(|effect| match effect {
             Effect::StartTimer { timer, when: When::After(after) }

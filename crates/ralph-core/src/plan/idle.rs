@@ -14,9 +14,12 @@ pub struct IdlePlan {
     /// How to wait while the agent is idle. Nothing: it is only recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<WaitPlan>,
-    #[serde(default)]
+    /// Nobody asked for that wait: it is what stands for settings that are not there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_default: bool,
+    #[serde(default, skip_serializing_if = "Reaction::is_stop")]
     pub on_blocked: Reaction,
-    #[serde(default = "Reaction::patient")]
+    #[serde(default = "Reaction::patient", skip_serializing_if = "Reaction::is_patient")]
     pub on_review: Reaction,
     /// What ends such a wait as soon as there is work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,9 +50,23 @@ impl Reaction {
     pub fn patient() -> Self {
         Self::Wait(WaitPlan::patient())
     }
+
+    fn is_stop(&self) -> bool {
+        *self == Self::Stop
+    }
+
+    fn is_patient(&self) -> bool {
+        *self == Self::patient()
+    }
 }
 
 impl WaitPlan {
+    /// The time between two looks of an agent that has nothing to do.
+    pub fn idle() -> Self {
+        let (initial, max) = (Duration::from_secs(30), IdlePlan::MAX_DELAY);
+        Self { backoff: Backoff { initial, factor: 2.0, max }, max: None }
+    }
+
     /// The time between two looks of an agent that waits for a person.
     pub fn patient() -> Self {
         let (initial, max) = (Duration::from_secs(60), Duration::from_secs(1800));
@@ -73,7 +90,8 @@ pub struct WakePlan {
 
 impl Default for IdlePlan {
     fn default() -> Self {
-        Self { wait: None, on_blocked: Reaction::Stop, on_review: Reaction::patient(), wake: None }
+        let (on_blocked, on_review) = (Reaction::Stop, Reaction::patient());
+        Self { wait: None, by_default: false, on_blocked, on_review, wake: None }
     }
 }
 

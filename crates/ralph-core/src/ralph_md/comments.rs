@@ -1,5 +1,7 @@
 //! HTML comments in a prompt are notes for people: they are taken out before anything else is done with it.
 
+use std::ops::Range;
+
 use crate::marker::Fence;
 
 const OPEN: &str = "<!--";
@@ -8,13 +10,18 @@ const CLOSE: &str = "-->";
 /// The text without its comments. Those in fenced blocks stay, as do `<!-- ralph:… -->` ones: they show the agent what it
 /// can say. A comment that is never closed is none.
 pub fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    kept(text).into_iter().map(|range| &text[range]).collect()
+}
+
+/// What is left of the text, as ranges of it; two that touch are one.
+pub(super) fn kept(text: &str) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
     let mut fence = Fence::default();
     let mut at = 0;
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
         if fence.covers(text[at..end].trim_end().as_bytes()) {
-            out.push_str(&text[at..end]);
+            keep(at..end, &mut out);
             at = end;
         } else {
             at = line(text, at, end, &mut out);
@@ -23,18 +30,25 @@ pub fn without_comments(text: &str) -> String {
     out
 }
 
-/// Copies one line, up to `end`, and the rest of the line that its last comment ends on. Gives where that is.
-fn line(text: &str, mut at: usize, mut end: usize, out: &mut String) -> usize {
+fn keep(range: Range<usize>, out: &mut Vec<Range<usize>>) {
+    match out.last_mut().filter(|last| last.end == range.start) {
+        Some(last) => last.end = range.end,
+        None => out.push(range),
+    }
+}
+
+/// Keeps one line, up to `end`, and the rest of the line that its last comment ends on. Gives where that is.
+fn line(text: &str, mut at: usize, mut end: usize, out: &mut Vec<Range<usize>>) -> usize {
     while let Some(open) = text[at..end].find(OPEN).map(|open| at + open) {
         let Some(close) = text[open..].find(CLOSE).map(|close| open + close + CLOSE.len()) else { break };
         let kept = text[open + OPEN.len()..].trim_start().starts_with("ralph:");
-        out.push_str(&text[at..if kept { close } else { open }]);
+        keep(at..if kept { close } else { open }, out);
         at = close;
         if close > end {
             end = text[close..].find('\n').map_or(text.len(), |more| close + more + 1);
         }
     }
-    out.push_str(&text[at..end]);
+    keep(at..end, out);
     end
 }
 

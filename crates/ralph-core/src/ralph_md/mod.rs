@@ -6,7 +6,9 @@ mod placeholders;
 use std::ops::Range;
 
 pub use comments::without_comments;
-pub use placeholders::{Values, args_of, command_words, resolve};
+pub use placeholders::{
+    Placeholder, Values, args_of, command_words, placeholders, placeholders_of_body, resolve,
+};
 
 /// Asks for a trailer in commits, where a RALPH.md does not say `credit: false`.
 pub const CREDIT: &str = "When you commit, end the commit message with this trailer, on a line of its own:\n\

@@ -2,6 +2,7 @@
 //! command is never taken for a placeholder.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
@@ -77,6 +78,42 @@ pub fn args_of(text: &str) -> BTreeSet<String> {
     found
 }
 
+/// A placeholder, as it stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placeholder {
+    pub at: Range<usize>,
+    /// `commands`, `args` or `ralph`.
+    pub space: String,
+    pub name: String,
+}
+
+/// Every placeholder of a text, in order.
+pub fn placeholders(text: &str) -> Vec<Placeholder> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find(OPEN).map(|open| at + open) {
+        let here = placeholder(&text[open..]);
+        // A brace at a time, as they are replaced.
+        at = open + here.map_or(1, |(_, _, len)| len);
+        if let Some((space, name, _)) = here {
+            found.push(Placeholder { at: open..at, space: space.to_owned(), name: name.to_owned() });
+        }
+    }
+    found
+}
+
+/// Every placeholder of the prompt of a RALPH.md, at its place in the whole file. Those in comments are none.
+pub fn placeholders_of_body(text: &str) -> Vec<Placeholder> {
+    let body = super::split(text).body;
+    let kept = super::comments::kept(&text[body.clone()]).into_iter();
+    let kept = kept.map(|range| body.start + range.start..body.start + range.end);
+    let moved = |range: Range<usize>| {
+        let found = placeholders(&text[range.clone()]).into_iter();
+        found.map(move |one| Placeholder { at: range.start + one.at.start..range.start + one.at.end, ..one })
+    };
+    kept.flat_map(moved).collect()
+}
+
 /// Replaces each placeholder by what `value` gives for it; nothing leaves it as it is.
 fn replace(text: &str, mut value: impl FnMut(&str, &str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
@@ -99,7 +136,8 @@ fn replace(text: &str, mut value: impl FnMut(&str, &str) -> Option<String>) -> S
 /// The namespace, the name and the length of a placeholder that begins here.
 fn placeholder(text: &str) -> Option<(&str, &str, usize)> {
     let inside = text.strip_prefix(OPEN)?.trim_start();
-    let end = inside.find(|c: char| c.is_whitespace() || c == '}')?;
+    // A brace ends the search, too: no name has one, and a text of nothing but braces is read once.
+    let end = inside.find(|c: char| c.is_whitespace() || matches!(c, '{' | '}'))?;
     let (word, rest) = inside.split_at(end);
     let (space, name) = word.split_once('.')?;
     let rest = rest.trim_start().strip_prefix(CLOSE)?;
@@ -144,6 +182,15 @@ mod tests {
         assert_eq!(resolved("{{ x {{ args.a }} }}"), "{{ x A }}");
         let unlimited = resolve("[{{ ralph.max_iterations }}]", &Values::default());
         assert_eq!(unlimited, "[]");
+    }
+
+    #[test]
+    fn placeholders_are_found_where_they_stand_and_not_in_comments() {
+        let text = "---\nargs: [a]\n---\n<!-- {{ args.no }} -->\n{{{ args.a }} x\n```\n<!-- {{commands.b}} -->\n```\n{{ x.y }}";
+        let found = placeholders_of_body(text);
+        let names: Vec<(&str, &str)> = found.iter().map(|one| (&*one.name, &text[one.at.clone()])).collect();
+        assert_eq!(names, [("a", "{{ args.a }}"), ("b", "{{commands.b}}")]);
+        assert_eq!(placeholders("{{ args.a }}{{args.b}}").len(), 2);
     }
 
     #[test]

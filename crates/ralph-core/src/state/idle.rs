@@ -11,6 +11,9 @@ use crate::plan::Reaction;
 /// Nobody starts an agent more often than this: of one that takes no time, thousands would be told after a moment.
 const LEAST_ITERATION: Duration = Duration::from_secs(1);
 
+/// An agent that says so often in its own words that there is nothing to do is taken at its word, marker or not.
+const NOTHINGS: u32 = 3;
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Idle {
     /// What the agent said it was when it last worked; nothing while there is work.
@@ -98,7 +101,10 @@ impl RunState {
         let state = last.waits_as().unwrap_or(AgentState::Working);
         let chosen = last.delay.map(|delay| delay.min(plan.max_delay(state)));
         let reason = match state {
-            AgentState::Working => return chosen.map(|delay| (DelayReason::Agent, delay)),
+            AgentState::Working => {
+                let chosen = chosen.map(|delay| (DelayReason::Agent, delay));
+                return chosen.or_else(|| self.wait_in_own_words());
+            }
             AgentState::Idle => DelayReason::Idle,
             AgentState::WaitingForReview => DelayReason::Review,
             AgentState::Blocked => DelayReason::Blocked,
@@ -110,6 +116,21 @@ impl RunState {
                 let grown = || Some(plan.wait_in(state)?.backoff.delay(self.idle.streak));
                 chosen.or_else(grown).map(|delay| (reason, delay))
             }
+        }
+    }
+
+    /// The wait for an agent that says again and again, in its own words, that there is nothing to do.
+    fn wait_in_own_words(&self) -> Option<(DelayReason, Duration)> {
+        let times = self.stuck.nothings.checked_sub(NOTHINGS)?.saturating_add(1);
+        let wait = self.plan.idle.wait.as_ref()?;
+        Some((DelayReason::Idle, wait.backoff.delay(times)))
+    }
+
+    /// How many iterations in a row had nothing to do, by marker or by word.
+    pub fn idle_streak(&self) -> u32 {
+        match self.idle.state {
+            Some(_) => self.idle.streak,
+            None => Some(self.stuck.nothings).filter(|times| *times >= NOTHINGS).unwrap_or_default(),
         }
     }
 

@@ -27,6 +27,8 @@ pub struct Stuck {
     pub untold: bool,
     /// Iterations in a row that did nothing but tell of a service that does not work: to be waited for, not to be stopped.
     pub outages: u32,
+    /// Iterations in a row that said in their own words that there is nothing to do. Alarms do not start it over.
+    pub nothings: u32,
     /// A person was asked what to do about it, and has not answered.
     pub asking: bool,
     /// The last alarm ends the run, for the reason that it names.
@@ -49,7 +51,12 @@ impl Stuck {
     pub(super) fn finished(&mut self, finished: &IterationFinished, exited: Option<&AgentExited>) {
         self.undecided.clear();
         let evidence = exited.and_then(|exited| exited.evidence.as_ref());
-        match evidence.filter(|_| finished.is_evidence()) {
+        let evidence = evidence.filter(|_| finished.is_evidence());
+        self.nothings = match evidence.is_some_and(|evidence| evidence.nothing) {
+            true => self.nothings.saturating_add(1),
+            false => 0,
+        };
+        match evidence {
             // It says nothing about the work; what was counted before still stands.
             Some(evidence) if evidence.outage => self.outages = self.outages.saturating_add(1),
             Some(evidence) => self.take(evidence),
@@ -96,6 +103,7 @@ impl Stuck {
     pub(super) fn start_over(&mut self) {
         self.undecided.clear();
         (self.alarms, self.redirected, self.fresh, self.score) = (0, 0, 0, 0.0);
+        self.nothings = 0;
         self.handed_off = false;
         self.ends = false;
     }

@@ -25,6 +25,8 @@ pub struct Trust {
     pub fewer_expected: bool,
     /// The most tests that each gate has counted, by its name.
     pub counted: BTreeMap<String, TestCount>,
+    /// The commit of the last checkpoint.
+    pub checkpoint: Option<String>,
     /// The left-out files that were named.
     named: BTreeSet<String>,
 }
@@ -73,6 +75,7 @@ impl Trust {
             Event::ProgramsPinned(pinned) => self.apply_pinned(&pinned.programs),
             Event::FilesProtected(protected) => self.apply_protected(protected),
             Event::ProofNarrowed(narrowed) => self.apply_narrowed(narrowed),
+            Event::CheckpointSaved(saved) => self.checkpoint = Some(saved.commit.clone()),
             _ => {}
         }
     }

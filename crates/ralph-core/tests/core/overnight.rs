@@ -107,7 +107,10 @@ impl Sim {
             ..Plan::new("night", "/w", Task::Text("work".into()), AgentPlan::command("agent"))
         };
         let (run, version) = (RunId("night".into()), "0".to_owned());
-        let (engine, first) = Engine::start(start, RunStarted { run, format: FORMAT, version, pid: 1, plan });
+        let (engine, first) = Engine::start(
+            start,
+            RunStarted { run, format: FORMAT, version, pid: 1, plan, containment: None },
+        );
         let works: Vec<_> =
             works.iter().map(|work| (start.plus(time(&work.at)), time(&work.takes), None)).collect();
         let night = Night {
@@ -176,6 +179,7 @@ impl Sim {
                         self.queue.push((seen, Report::WakeTriggered(WakeTriggered { epoch, by }).into()));
                     }
                 }
+                Effect::ReadLedger => {}
                 Effect::StopWake => {
                     let epoch = self.waking.take();
                     self.queue.retain(|(_, input)| {

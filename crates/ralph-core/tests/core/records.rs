@@ -81,7 +81,7 @@ fn records_before_any_damage_survive_and_nothing_damaged_is_accepted() {
     let mut bytes = Vec::new();
     let mut ends = vec![(0, chain)];
     for record in &records {
-        bytes.extend_from_slice(record.encode(&mut chain).as_bytes());
+        bytes.extend_from_slice(record.encode(&mut chain).expect("a line").as_bytes());
         ends.push((bytes.len(), chain));
     }
     assert_eq!(read(&bytes), records);
@@ -112,7 +112,8 @@ fn records_before_any_damage_survive_and_nothing_damaged_is_accepted() {
 fn records_that_are_lost_moved_or_repeated_break_the_chain() {
     let records = journal();
     let mut chain = Chain::default();
-    let lines: Vec<String> = records.iter().map(|record| record.encode(&mut chain)).collect();
+    let lines: Vec<String> =
+        records.iter().map(|record| record.encode(&mut chain).expect("a line")).collect();
     for i in 0..lines.len() - 1 {
         let mut lost = lines.clone();
         lost.remove(i);

@@ -299,6 +299,7 @@ fn idle(settings: &Settings) -> Result<IdlePlan, String> {
     let default = IdlePlan::default();
     let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
     Ok(IdlePlan {
+        by_default: false,
         wait: settings.idle.as_ref().map(wait).transpose()?,
         on_blocked: reaction(&settings.on_blocked, default.on_blocked)?,
         on_review: reaction(&settings.on_review, default.on_review)?,
@@ -346,6 +347,7 @@ pub fn person(what: &str) -> Result<Input, String> {
         "kill" => stop(StopHow::Kill, Interrupt::Int),
         "term" => stop(StopHow::Terminate, Interrupt::Term),
         "hup" => stop(StopHow::Terminate, Interrupt::Hup),
+        "end_iteration" => Command::EndIteration.into(),
         "pause" => Command::PauseRun.into(),
         "unpause now" => Command::UnpauseRun { now: true }.into(),
         "unpause" => Command::UnpauseRun { now: false }.into(),

@@ -88,6 +88,8 @@ pub struct Suspicion {
     pub ratio: Option<f64>,
     /// The iteration did nothing but tell of a service that does not work.
     pub outage: bool,
+    /// It says that there is nothing to do.
+    pub nothing: bool,
 }
 
 /// The detectors of a run that are switched on.

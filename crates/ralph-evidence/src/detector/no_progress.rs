@@ -69,6 +69,8 @@ pub struct Judgement {
     pub iterations: usize,
     /// Iterations in a row that only tell that a service is overloaded or refuses more: a reason to wait, not to stop.
     pub outages: u32,
+    /// It says that there is nothing to do.
+    pub nothing: bool,
     pub novelty: Novelty,
 }
 
@@ -134,7 +136,7 @@ impl NoProgress {
         };
         let before = repeats.iter().enumerate().map(goes_on).collect();
         let streaks = Streaks { repeats, before, nothing, empty, outages: 0 };
-        (Judgement { novelty, ..self.judgement(now, &streaks) }, streaks)
+        (Judgement { novelty, nothing: nothing > 0, ..self.judgement(now, &streaks) }, streaks)
     }
 
     /// The sketches that are remembered, the newest last.
@@ -217,14 +219,14 @@ impl Detector for NoProgress {
     fn look(&mut self, now: &Sketch) -> Suspicion {
         let (judgement, streaks) = self.judge(now);
         self.looked = Some((streaks, judgement.novelty.is_eventful()));
-        let Judgement { score, pattern, alarm, iterations, outages, .. } = judgement;
+        let Judgement { score, pattern, alarm, iterations, outages, nothing, .. } = judgement;
         let period = match pattern {
             Some(Pattern::Repeats { period, .. } | Pattern::SameError { period, .. }) => period,
             Some(Pattern::NothingToDo { .. } | Pattern::Empty { .. }) => 1,
             None => 0,
         };
         let pattern = pattern.map(|pattern| pattern.to_string()).unwrap_or_default();
-        Suspicion { score, alarm, period, iterations, pattern, ratio: None, outage: outages > 0 }
+        Suspicion { score, alarm, period, iterations, pattern, ratio: None, outage: outages > 0, nothing }
     }
 
     fn learn(&mut self, now: &Sketch) {

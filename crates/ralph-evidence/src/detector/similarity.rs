@@ -103,7 +103,8 @@ impl Detector for OutputSimilarityDetector {
         };
         let pattern = format!("{:.0}% like {whose}{}", 100.0 * ratio, measure.remark());
         let (period, iterations) = (back, back + 1);
-        Suspicion { score: 1.0, alarm: true, period, iterations, pattern, ratio: Some(ratio), outage: false }
+        let ratio = Some(ratio);
+        Suspicion { score: 1.0, alarm: true, period, iterations, pattern, ratio, ..Suspicion::default() }
     }
 
     fn learn(&mut self, now: &Sketch) {

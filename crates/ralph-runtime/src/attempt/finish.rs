@@ -1,11 +1,15 @@
 //! After an agent has ended: how, what it said, and what it changed.
 
-use ralph_core::event::{AgentExited, Exit, FilesChanged, TestReview};
+use std::thread;
+
+use ralph_core::event::{AgentExited, CheckpointReason, Exit, FilesChanged, TestReview};
 use ralph_core::input::Report;
+use ralph_core::plan::ProtectPolicy;
 use ralph_evidence::tamper::{Review, examine};
 
 use super::Attempt;
 use super::listen::Listener;
+use crate::checkpoint::Moment;
 use crate::executor::report;
 use crate::process::Finished;
 use crate::workspace::scan;
@@ -31,10 +35,7 @@ impl Attempt {
             let message = "processes of the agent cannot be ended; see `ps`".to_owned();
             exited.exit = Exit::NotStarted { message };
         }
-        exited.protected = Some(self.shared.protection.changes());
-        exited.files = self.look_after();
-        exited.tampering = self.review_tests(exited.files.as_ref());
-        exited.tree = self.tree_after();
+        self.look(&mut exited);
         lock(&self.shared.seen).agent_ended(&self.shared.plan);
         if let Some(sketch) = &sketch {
             // Without it only the memory of the detectors after a resume is poorer.
@@ -42,6 +43,33 @@ impl Attempt {
         }
         exited.evidence = lock(&self.shared.watch).look(&exited, sketch).map(Box::new);
         self.send(exited);
+    }
+
+    /// What the attempt did to the workspace. It is saved beside that, but before anything is put back.
+    fn look(&self, exited: &mut AgentExited) {
+        let restores = self.shared.plan.protect_policy == ProtectPolicy::Restore;
+        thread::scope(|scope| {
+            let save = || self.save(CheckpointReason::Iteration);
+            let beside = (!restores)
+                .then(|| thread::Builder::new().name("checkpoint".into()).spawn_scoped(scope, save));
+            if !matches!(beside, Some(Ok(_))) {
+                save();
+            }
+            let changes = self.shared.protection.changes();
+            if changes.iter().any(|change| change.restored) {
+                self.save(CheckpointReason::Restored);
+            }
+            exited.protected = Some(changes);
+            exited.files = self.look_after();
+            exited.tampering = self.review_tests(exited.files.as_ref());
+            exited.tree = self.tree_after();
+        });
+    }
+
+    fn save(&self, why: CheckpointReason) {
+        let own = lock(&self.shared.footprints).paths();
+        let moment = Moment { why, iteration: self.spawn.iteration };
+        self.shared.checkpoints.save(moment, own, &self.shared.inbox);
     }
 
     fn look_after(&self) -> Option<FilesChanged> {

@@ -75,8 +75,12 @@ impl Attempt {
 
     fn run(self) {
         match self.prepare() {
-            Ok((spec, listener)) => self.start(spec, listener),
+            Ok((spec, listener)) => {
+                self.shared.checkpoints.wait();
+                self.start(spec, listener);
+            }
             Err(NotPrepared::Missing(message)) => self.ended(Exit::Missing { message }),
+            Err(NotPrepared::NoPrompt(message)) => self.ended(Exit::NoPrompt { message }),
             Err(NotPrepared::Other(message)) => self.not_started(message),
             Err(NotPrepared::Killed) => self.ended(Exit::Signal(SIGTERM)),
         }

@@ -5,15 +5,16 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use ralph_core::event::{Event, TopicEmitted};
+use ralph_core::event::{Event, StopHow, TopicEmitted};
 use ralph_core::hat::Payload;
-use ralph_core::input::{Input, Report};
+use ralph_core::input::{Command, Input, Report};
 use ralph_model::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right, SNAPSHOT_VERSION};
 use serde::Serialize;
 
-use super::{Service, subscriber};
+use super::{Door, Service, peer, subscriber};
 use crate::driver::Envelope;
 use crate::token::Token;
+use crate::watchdog;
 
 /// The longest payload, of characters that JSON writes with six bytes, and more than enough for everything around it.
 const MAX_REQUEST: usize = 16 << 20;
@@ -21,9 +22,10 @@ const MAX_REQUEST: usize = 16 << 20;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Answers until the other side has no more requests.
-pub(super) fn serve(stream: &UnixStream, service: &Service) {
+pub(super) fn serve(stream: &UnixStream, door: Door, service: &Service) {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
+    let is_inside = peer::is_inside(stream);
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -35,7 +37,7 @@ pub(super) fn serve(stream: &UnixStream, service: &Service) {
             let _ = reply(stream, &Reply::error(Complaint::TooLarge, message));
             return;
         }
-        let answered = match admit(&line, service) {
+        let answered = match admit(&line, door, is_inside, service) {
             Ok((Request::Subscribe { from }, _)) => return subscriber::serve(stream, service, from),
             Ok((request, caller)) => {
                 // The end of the run waits for this: who asks for the end is told.
@@ -64,13 +66,16 @@ struct Caller {
 }
 
 /// A request that may be asked, and by whom it is.
-fn admit(line: &[u8], service: &Service) -> Result<(Request, Caller), Reply> {
+fn admit(line: &[u8], door: Door, is_inside: bool, service: &Service) -> Result<(Request, Caller), Reply> {
     let asked: Asked = serde_json::from_slice(line).map_err(|error| {
         let message = format!("this ralph does not understand the request: {error}");
         Reply::error(Complaint::BadRequest, message)
     })?;
     let token = asked.token.as_deref().and_then(|secret| service.tokens.find(secret));
     let rights = match (&asked.token, &token) {
+        (None, _) if door == Door::Agent => &[],
+        // Whatever became of its token.
+        (None, _) if is_inside => Right::INSIDE,
         (None, _) => Right::OWNER,
         (Some(_), Some(_)) => Right::ITERATION,
         (Some(_), None) => &[],
@@ -113,6 +118,11 @@ fn answer(request: Request, caller: &Caller, service: &Service) -> Reply {
 
 /// Gives an input to the driver and waits until what came of it is on disk.
 fn hand_over(input: Input, service: &Service) -> Reply {
+    if let Input::Command(Command::StopRun(stop)) = &input
+        && stop.how != StopHow::AfterIteration
+    {
+        watchdog::expect_end(&service.at_work, watchdog::PATIENCE, watchdog::give_up);
+    }
     let ended = || Reply::error(Complaint::Ended, "the run has just ended");
     let (reply, events) = mpsc::channel();
     if service.inbox.send(Envelope { input, reply: Some(reply) }).is_err() {

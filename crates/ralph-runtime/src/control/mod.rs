@@ -5,6 +5,7 @@
 //! nothing else.
 
 mod connection;
+mod peer;
 mod subscriber;
 mod watched;
 
@@ -13,9 +14,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Weak};
 
 use ralph_model::{Complaint, Reply};
 use ralph_store::{RunDir, short_folder};
@@ -40,10 +41,17 @@ pub(crate) struct Service {
     subscribers: Subscribers,
     watched: Watched,
     over: AtomicBool,
+    pub(crate) at_work: Weak<()>,
 }
 
 impl Service {
-    pub(crate) fn new(run: RunDir, version: &str, inbox: Sender<Envelope>, tokens: Arc<Tokens>) -> Self {
+    pub(crate) fn new(
+        run: RunDir,
+        version: &str,
+        inbox: Sender<Envelope>,
+        tokens: Arc<Tokens>,
+        at_work: Weak<()>,
+    ) -> Self {
         Self {
             run,
             version: version.to_owned(),
@@ -53,6 +61,7 @@ impl Service {
             subscribers: Subscribers::default(),
             watched: Watched::default(),
             over: AtomicBool::new(false),
+            at_work,
         }
     }
 
@@ -63,8 +72,17 @@ impl Service {
 
 /// The open socket; removed when dropped.
 pub(crate) struct Server {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
     service: Arc<Service>,
+}
+
+/// Where somebody came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// The run's own socket: who reaches it without a token is its owner.
+    Owner,
+    /// The one that a confined agent reaches: without a token nobody may ask anything.
+    Agent,
 }
 
 impl Server {
@@ -75,11 +93,26 @@ impl Server {
         }
         // A run that was killed leaves its socket; the journal's lock says that it is dead.
         let _ = fs::remove_file(&path);
+        let mut server = Self { paths: Vec::new(), service: Arc::new(service) };
+        server.open(path, Door::Owner)?;
+        Ok(server)
+    }
+
+    /// The door for confined agents, in the room that they have.
+    pub(crate) fn open_for_agents(&mut self) -> io::Result<()> {
+        let path = self.service.run.emit_socket();
+        let _ = fs::remove_file(&path);
+        self.open(path, Door::Agent)
+    }
+
+    fn open(&mut self, path: PathBuf, door: Door) -> io::Result<()> {
         let listener = UnixListener::bind(&path)?;
-        let service = Arc::new(service);
-        let accepting = Arc::clone(&service);
-        std::thread::Builder::new().name("control".into()).spawn(move || accept(&listener, &accepting))?;
-        Ok(Self { path, service })
+        self.paths.push(path);
+        let service = Arc::clone(&self.service);
+        std::thread::Builder::new()
+            .name("control".into())
+            .spawn(move || accept(&listener, door, &service))?;
+        Ok(())
     }
 }
 
@@ -87,14 +120,16 @@ impl Drop for Server {
     /// Subscribers that read get the last records; those that do not are left behind.
     fn drop(&mut self) {
         self.service.over.store(true, Ordering::Release);
-        // The listener sleeps until somebody comes.
-        let _ = UnixStream::connect(&self.path);
-        let _ = fs::remove_file(&self.path);
+        for path in &self.paths {
+            // The listener sleeps until somebody comes.
+            let _ = UnixStream::connect(path);
+            let _ = fs::remove_file(path);
+        }
         self.service.subscribers.finish();
     }
 }
 
-fn accept(listener: &UnixListener, service: &Arc<Service>) {
+fn accept(listener: &UnixListener, door: Door, service: &Arc<Service>) {
     for stream in listener.incoming() {
         if service.is_over() {
             return;
@@ -112,7 +147,7 @@ fn accept(listener: &UnixListener, service: &Arc<Service>) {
         };
         let _ = std::thread::Builder::new()
             .name("control".into())
-            .spawn(move || connection::serve(&stream, &seat.0));
+            .spawn(move || connection::serve(&stream, door, &seat.0));
     }
 }
 

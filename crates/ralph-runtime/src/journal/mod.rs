@@ -1,8 +1,10 @@
 //! The journal on disk: appended, synced where something is decided that must survive, and opened again after anything.
 //!
 //! `journal.jsonl` holds the records. `journal.mark` says up to which byte they are known to be on disk for good; it is
-//! written after every sync. Damage behind the mark is the tail of a crash and is cut; damage before it means that something
-//! changed what had been stored, and is an error. `reserve` is room for the closing records on a disk that is full.
+//! written after every sync, and is there from the start. Damage behind the mark is the tail of a crash and is cut; damage before
+//! it means that something changed what had been stored, and a mark that is gone that nobody can tell: both are errors, and
+//! nothing is done twice before a person has said so. The file is looked at before every write: one that was deleted, replaced,
+//! cut or added to under the run ends it. `reserve` is room for the closing records on a disk that is full.
 
 mod file;
 mod open;
@@ -35,6 +37,12 @@ pub trait Storage: Send {
 #[error("cannot write the journal: {0}")]
 pub struct JournalError(#[from] pub io::Error);
 
+impl From<serde_json::Error> for JournalError {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.into())
+    }
+}
+
 pub struct Journal {
     storage: Box<dyn Storage>,
     position: Position,
@@ -64,7 +72,7 @@ impl Journal {
         for (at, event) in batch {
             next.seq = next.seq.next();
             let record = Record { seq: next.seq, at: *at, event: event.clone() };
-            bytes.push_str(&record.encode(&mut next.chain));
+            bytes.push_str(&record.encode(&mut next.chain)?);
             records.push(record);
         }
         next.len += bytes.len() as u64;

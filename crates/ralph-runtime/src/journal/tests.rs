@@ -120,19 +120,17 @@ fn check(dir: &Path, bytes: &[u8], damaged: usize, ends: &[u64], synced_end: Opt
     for (n, record) in records.iter().enumerate() {
         assert_eq!(record.event, event(n as u64));
     }
-    let must_fail = match synced_end {
-        Some(synced_end) => (damaged as u64) < synced_end,
-        // Without a mark a sound record behind a synced one is proof that it was stored. A cut file has none left, and in
-        // the synced record itself (or the newline before it) it depends on what is still legible.
-        None if (ends[8] - 1..ends[9]).contains(&(damaged as u64)) => result.is_err(),
-        None => bytes.len() as u64 == ends[11] && sound < 9,
-    };
+    let must_fail = synced_end.is_none_or(|synced_end| (damaged as u64) < synced_end);
     match result {
+        // Without a mark nobody can tell what is missing.
+        Err(OpenError::Unmarked { records, .. }) => {
+            assert!(synced_end.is_none() && records.0 as usize == sound && sound > 0);
+        }
         Err(OpenError::Damaged { record, .. }) => {
-            assert!(must_fail, "damage at byte {damaged} is the tail of a crash");
+            assert!(synced_end.is_some() && must_fail, "damage at byte {damaged} is the tail of a crash");
             assert_eq!(record.0 as usize, sound + 1);
         }
-        Err(OpenError::Empty { .. }) => assert!(!must_fail && sound == 0),
+        Err(OpenError::Empty { .. }) => assert!(sound == 0 && (synced_end.is_none() || !must_fail)),
         Err(error) => panic!("{error}"),
         Ok(cut) => {
             assert!(!must_fail, "damage at byte {damaged} of what was synced was cut");
@@ -157,6 +155,32 @@ fn a_damaged_journal_can_be_recovered_and_its_copy_is_kept() {
     assert_eq!(fs::read(copy).expect("the copy"), bytes);
     let (records, result) = reopen(dir.path());
     assert_eq!((records.len(), result.expect("open")), (4, None));
+}
+
+#[test]
+fn a_journal_that_somebody_else_touches_is_noticed_at_the_next_record() {
+    type Act<'a> = (&'a str, &'a dyn Fn(&Path));
+    let acts: [Act; 4] = [
+        ("was deleted", &|path| fs::remove_file(path).expect("removed")),
+        ("was replaced", &|path| {
+            fs::copy(path, path.with_extension("new")).expect("copied");
+            fs::rename(path.with_extension("new"), path).expect("moved");
+        }),
+        ("was cut", &|path| fs::write(path, "").expect("cut")),
+        ("was written to", &|path| {
+            let mut file = fs::OpenOptions::new().append(true).open(path).expect("open");
+            io::Write::write_all(&mut file, b"x").expect("written");
+        }),
+    ];
+    for (word, act) in acts {
+        let dir = TempDir::new().expect("a folder");
+        let storage = FileStorage::create(dir.path()).expect("create");
+        let mut journal = Journal::new(Box::new(storage), Position::default());
+        journal.append(&[(at(0), event(0))]).expect("append");
+        act(&dir.path().join(JOURNAL));
+        let error = journal.append(&[(at(1), event(1))]).expect_err("noticed").to_string();
+        assert!(error.contains(word), "{word}: {error}");
+    }
 }
 
 /// A disk that takes so many bytes and no more, and may stop taking them in the middle of a write.

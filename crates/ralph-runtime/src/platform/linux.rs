@@ -14,6 +14,16 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
+use crate::clock;
+
+/// Whether this process was started with SIGHUP ignored.
+pub fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The lowest bit is signal 1.
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
 /// Tells when one of some files, or something in one of some folders, has changed. A file need not be there yet.
 pub struct PathChanges {
     inotify: OwnedFd,
@@ -132,13 +142,18 @@ impl WallClockAlarm {
         at: Option<Timestamp>,
         after: Option<Duration>,
     ) -> io::Result<()> {
-        let value = match at {
+        let value = match at.map(clock::of_system) {
             // Zero would switch it off; a past time goes off at once.
             Some(at) => timespec(Duration::from_millis(u64::try_from(at.as_millis()).unwrap_or(0).max(1))),
             None => Timespec { tv_sec: 0, tv_nsec: 0 },
         };
         let spec = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec)?;
+        let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+        match timerfd_settime(&self.timer, flags, &spec) {
+            // It is set, and the clock was, too.
+            Ok(_) | Err(rustix::io::Errno::CANCELED) => {}
+            Err(error) => return Err(error.into()),
+        }
         let (timer, wake) = (std::os::fd::AsFd::as_fd(&self.timer), wake.as_fd());
         wait_readable(&[&timer, &wake], after)
     }

@@ -35,6 +35,11 @@ impl PathChanges {
     }
 }
 
+/// Not known without `/proc`: a HUP ends the run, as without `nohup`.
+pub fn ignores_hangup() -> bool {
+    false
+}
+
 /// Without `/proc` the files behind ralph's own output are not known. Those that match an ignore rule do no harm.
 #[derive(Debug, Default)]
 pub struct OwnOutput;

@@ -1,7 +1,8 @@
-//! The keeper process: starts one program, watches it and ralph, and leaves nothing alive.
+//! The keeper process: starts one program, watches it and ralph, and leaves nothing alive. In a namespace it is the init of
+//! that namespace, below another keeper (`above.rs`).
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,57 +19,100 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 use signal_hook::consts::signal::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-use super::platform;
 use super::types::{Spec, Stdin};
 use super::wire::{self, Lines, Message, Order, WorkDescriptors};
+use super::{above, platform};
 
-/// The only argument of a keeper.
+/// The first argument of a keeper.
 pub const KEEPER_ARG: &str = "__keeper";
+/// And the second, of one that makes a namespace, and of the first process in there.
+pub(super) const NAMESPACE_ARG: &str = "apart";
+pub(super) const INIT_ARG: &str = "first";
+
+/// What of a keeper this process is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Watches a program by itself.
+    Plain,
+    /// Makes a namespace, and stands above its init.
+    Above,
+    /// Watches a program from inside a namespace, as its init.
+    Init,
+}
+
+impl Role {
+    fn of(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        args.next().filter(|arg| arg == KEEPER_ARG)?;
+        let role = match args.next() {
+            None => Self::Plain,
+            Some(arg) if arg == NAMESPACE_ARG => Self::Above,
+            Some(arg) if arg == INIT_ARG => Self::Init,
+            Some(_) => return None,
+        };
+        args.next().is_none().then_some(role)
+    }
+}
 
 /// The first line of `main`: becomes the keeper, and does not return, if that is what this process was started
 /// for. Costs nothing otherwise.
 pub fn run_keeper_if_asked() {
-    let mut args = env::args_os().skip(1);
-    if args.next().as_deref() == Some(OsStr::new(KEEPER_ARG)) && args.next().is_none() {
-        keeper_main();
+    if let Some(role) = Role::of(env::args_os().skip(1)) {
+        keeper_main(role);
     }
 }
 
 /// Standard input is the control socket, standard output and error are the program's.
-pub fn keeper_main() -> ! {
-    std::process::exit(match run() {
+fn keeper_main(role: Role) -> ! {
+    let ended = match role {
+        Role::Plain => platform::become_keeper().and_then(|()| work(None)),
+        Role::Above => above::run(),
+        Role::Init => init(),
+    };
+    std::process::exit(match ended {
         Ok(()) => 0,
         Err(_) => 1,
     })
 }
 
-fn run() -> io::Result<()> {
-    platform::become_keeper()?;
+fn init() -> io::Result<()> {
+    match platform::become_init() {
+        Ok((pid, outside)) => work(Some((pid, outside))),
+        Err(why) => {
+            let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+            wire::send(&control, &Message::Refused { why })
+        }
+    }
+}
+
+/// `inside`: this process is the init of a namespace, and what the world outside calls it and its children.
+fn work(inside: Option<(i32, platform::Outside)>) -> io::Result<()> {
     let child_died = listen_to_signals()?;
     close_fds::set_fds_cloexec(3, &[]);
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    wire::send(&control, &Message::Ready)?;
+    wire::send(&control, &Message::Ready { init: inside.as_ref().map(|(pid, _)| *pid) })?;
 
     let mut lines = Lines::default();
     let Some((spec, WorkDescriptors { lock, stdin })) = wire::receive_spec(&control, &mut lines)? else {
         return Ok(());
     };
     let since = Instant::now();
-    let agent = match start(&spec, stdin) {
+    let agent = match start(&spec, stdin, inside.is_some()) {
         Ok(agent) => agent,
         Err(exit) => return wire::send(&control, &Message::SpawnFailed { exit }),
     };
     // From here on nothing returns early: there is something to kill.
     let_go_of_output();
     let mut watch = Watch { control, child_died, lines, agent, since, kill_at: None, told: false };
-    watch.tell(&Message::Started { pid: agent.as_raw_pid() });
+    // One that has died meanwhile is still there: it is collected below.
+    let outside = inside.and_then(|(_, outside)| outside.number_of(agent));
+    watch.tell(&Message::Started { pid: outside.unwrap_or(agent.as_raw_pid()) });
     watch.run(spec.kill_leftovers, lock);
     Ok(())
 }
 
 /// Handlers that do nothing. Unlike `SIG_IGN` they do not pass to the program that is started. Returns a socket
 /// that becomes readable when a child died.
-fn listen_to_signals() -> io::Result<UnixStream> {
+pub(super) fn listen_to_signals() -> io::Result<UnixStream> {
     for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
@@ -79,7 +123,7 @@ fn listen_to_signals() -> io::Result<UnixStream> {
 }
 
 /// The keeper keeps no end of `stdin`: when the program closes its own, ralph is to know.
-fn start(spec: &Spec, stdin: Option<OwnedFd>) -> Result<Pid, Exit> {
+fn start(spec: &Spec, stdin: Option<OwnedFd>, inside: bool) -> Result<Pid, Exit> {
     if !spec.cwd.is_dir() {
         let message = format!("the working directory {} is not there", spec.cwd.display());
         return Err(Exit::NotStarted { message });
@@ -100,7 +144,10 @@ fn start(spec: &Spec, stdin: Option<OwnedFd>) -> Result<Pid, Exit> {
             Exit::NotStarted { message }
         })?),
     };
-    let child = command.spawn().map_err(|error| explain(spec, &error))?;
+    let started = spec.confine.clone().start(inside, move || command.spawn());
+    let started =
+        started.map_err(|why| Exit::NotStarted { message: format!("cannot be confined: {why}") })?;
+    let child = started.map_err(|error| explain(spec, &error))?;
     i32::try_from(child.id())
         .ok()
         .and_then(Pid::from_raw)
@@ -136,7 +183,7 @@ fn is_binary(spec: &Spec) -> bool {
 }
 
 /// The pipes belong to the program now: their end must be its end.
-fn let_go_of_output() {
+pub(super) fn let_go_of_output() {
     if let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") {
         // If this failed ralph would still stop reading, a drain bound later.
         let _ = rustix::stdio::dup2_stdout(&null);

@@ -24,7 +24,8 @@
 //! # Why not `PR_SET_PDEATHSIG`
 //!
 //! It fires when the *thread* that spawned the child ends, not the process; it is lost on exec of a setuid
-//! program; it reaches the direct child only; and it has to be set between fork and exec, which safe code cannot.
+//! program; it reaches the direct child only; and it has to be set between fork and exec, which safe code cannot. It is
+//! good for one thing: a keeper that was stopped is sent CONT by it, and a namespace's init, whose parent has one thread, KILL.
 //!
 //! # Why the sweep ends, and ends with nothing alive
 //!
@@ -69,8 +70,11 @@ use std::{env, fs};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, kill_process, kill_process_group,
-    set_child_subreaper, setsid, wait,
+    set_child_subreaper, set_parent_process_death_signal, setsid, wait,
 };
+
+pub(super) use super::namespace::{Outside, become_init, enter};
+pub(super) use super::survivors::{become_reaper, is_gone_by, mark, sweep_orphans};
 
 /// What Linux gives an unprivileged user for a pipe: fewer, longer reads.
 const PIPE_SIZE: usize = 1 << 20;
@@ -84,6 +88,8 @@ pub fn keeper_exe() -> io::Result<PathBuf> {
 pub(super) fn become_keeper() -> io::Result<()> {
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
+    // Should it be stopped, it goes on when ralph dies. (Also when the thread that started it ends, which harms nobody.)
+    set_parent_process_death_signal(Some(Signal::CONT))?;
     // Cosmetic if it fails.
     let _ = rustix::thread::set_name(c"agent-keeper");
     Ok(())
@@ -140,7 +146,7 @@ fn kill_below(me: Pid, killed: &mut HashSet<Pid>) {
 }
 
 /// The group first: nobody in it gets to see another one die and to act on it.
-fn kill(pid: Pid, found: Stat, groups_done: &mut HashSet<Pid>) {
+pub(super) fn kill(pid: Pid, found: Stat, groups_done: &mut HashSet<Pid>) {
     if let Some(group) = found.group.filter(|group| groups_done.insert(*group)) {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -173,7 +179,7 @@ pub(super) fn kill_session(keeper: u32) -> u32 {
 }
 
 /// Newest as far as numbers tell.
-fn newest_first() -> Vec<Pid> {
+pub(super) fn newest_first() -> Vec<Pid> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let mut pids: Vec<Pid> = entries
         .flatten()
@@ -184,9 +190,9 @@ fn newest_first() -> Vec<Pid> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stat {
-    dead: bool,
-    parent: Option<Pid>,
+pub(super) struct Stat {
+    pub(super) dead: bool,
+    pub(super) parent: Option<Pid>,
     group: Option<Pid>,
     session: Option<Pid>,
 }
@@ -207,7 +213,7 @@ impl Stat {
 }
 
 /// The processes below a process, or in and below a session, learnt by climbing from child to parent.
-struct Family {
+pub(super) struct Family {
     root: Option<Pid>,
     session: Option<Pid>,
     known: HashMap<Pid, bool>,
@@ -218,12 +224,19 @@ impl Family {
         Self { root: Some(root), session: None, known: HashMap::from([(root, true)]) }
     }
 
+    /// Without those, and what is below them.
+    pub(super) fn below_but(root: Pid, others: &HashSet<Pid>) -> Self {
+        let mut family = Self::below(root);
+        family.known.extend(others.iter().map(|pid| (*pid, false)));
+        family
+    }
+
     fn of_session(session: Pid) -> Self {
         Self { root: None, session: Some(session), known: HashMap::new() }
     }
 
     /// The state of `pid`, if that process belongs to the family. The root does not.
-    fn member(&mut self, pid: Pid) -> Option<Stat> {
+    pub(super) fn member(&mut self, pid: Pid) -> Option<Stat> {
         let mut path = Vec::new();
         let mut first = None;
         let mut next = Some(pid);

@@ -6,6 +6,9 @@
 //!    └──── stdout, stderr, and stdin of those who are answered (pipes) ────┘
 //! ```
 //!
+//! Where a pid namespace is to be had, the process that watches the program is the first one in it (`namespace.rs`), and the
+//! keeper only stands above it (`above.rs`).
+//!
 //! - [`Supervisor`] is ralph's side. [`Supervisor::spawn`] never blocks: one thread per process talks to the
 //!   keeper, hands output to a sink as it comes, and calls `on_exit` exactly once.
 //! - [`run_keeper_if_asked`] is the keeper's side: the first line of `main` of the binary.
@@ -13,6 +16,9 @@
 //!
 //! What is deliberately absent: no pid files, no sleeps, no polling, no async runtime, no shell.
 
+mod above;
+mod children;
+pub mod confine;
 mod input;
 mod keeper;
 mod pool;
@@ -25,17 +31,26 @@ mod wire;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
+mod namespace;
+#[cfg(target_os = "linux")]
+mod survivors;
+#[cfg(target_os = "linux")]
 use linux as platform;
 #[cfg(not(target_os = "linux"))]
 mod portable;
 #[cfg(not(target_os = "linux"))]
 use portable as platform;
 
+pub use children::become_reaper;
 pub use input::Input;
-pub use keeper::{KEEPER_ARG, keeper_main, run_keeper_if_asked};
+pub use keeper::{KEEPER_ARG, run_keeper_if_asked};
 pub use platform::keeper_exe;
+#[cfg(not(target_os = "linux"))]
+pub use portable::{end_marked, sweep_survivors};
 pub use program::{ResolveError, resolve_program};
 pub use ralph_agents::Stream;
 pub use ralph_core::event::Exit;
 pub use supervisor::{Handle, Supervisor};
+#[cfg(target_os = "linux")]
+pub use survivors::{end_marked, sweep_survivors};
 pub use types::{Finished, Spec, Stdin};

@@ -5,10 +5,13 @@
 //! reach and survives. `killed_leftovers` is always 0, as nobody can tell how many a group had. A keeper that is killed
 //! itself leaves its program alive.
 
+use std::collections::HashSet;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::time::Instant;
 use std::{env, io};
 
+use ralph_core::event::{KeeperStarted, ProcessMark};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, setsid, wait};
 
@@ -23,6 +26,23 @@ pub fn keeper_exe() -> io::Result<PathBuf> {
 pub(super) fn become_keeper() -> io::Result<()> {
     setsid()?;
     Ok(())
+}
+
+/// There are no namespaces here.
+pub(super) enum Outside {}
+
+impl Outside {
+    pub(super) fn number_of(&self, _pid: Pid) -> Option<i32> {
+        match *self {}
+    }
+}
+
+pub(super) fn enter() -> Result<(), String> {
+    Err("this system has no pid namespaces".to_owned())
+}
+
+pub(super) fn become_init() -> Result<(i32, Outside), String> {
+    Err("this system has no pid namespaces".to_owned())
 }
 
 pub(super) fn grow_pipe(_pipe: impl AsFd) -> usize {
@@ -45,5 +65,30 @@ pub(super) fn sweep(agent: Pid, mut reaped: bool, on_reaped: &mut dyn FnMut(Pid,
 }
 
 pub(super) fn kill_session(_keeper: u32) -> u32 {
+    0
+}
+
+pub(super) fn become_reaper() -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn sweep_orphans(_keepers: &HashSet<u32>) -> u32 {
+    0
+}
+
+pub(super) fn is_gone_by(_pidfd: &impl AsFd, _until: Instant) -> bool {
+    true
+}
+
+/// Processes cannot be told from later ones here.
+pub(super) fn mark(_pid: u32) -> Option<ProcessMark> {
+    None
+}
+
+pub fn sweep_survivors(_keepers: &[KeeperStarted], _variable: &str) -> io::Result<u32> {
+    Ok(0)
+}
+
+pub fn end_marked(_variable: &str) -> usize {
     0
 }

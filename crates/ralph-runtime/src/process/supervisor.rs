@@ -9,9 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph_agents::Stream;
-use ralph_core::event::Exit;
+use ralph_core::event::{Containment, Exit, KeeperStarted};
+use ralph_core::plan::Contain;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
 
 use super::input::Input;
 use super::pool::{Keeper, Pool};
@@ -23,14 +24,27 @@ use super::wire::{self, Order};
 #[derive(Clone)]
 pub struct Supervisor {
     pool: Arc<Pool>,
+    told: Option<Tell>,
 }
+
+type Tell = Arc<dyn Fn(KeeperStarted) + Send + Sync>;
 
 impl Supervisor {
     /// `keeper_exe` is a program whose `main` calls [`run_keeper_if_asked`](super::run_keeper_if_asked), normally
     /// [`keeper_exe()`](super::keeper_exe). `warm` keepers are kept ready: one is enough for programs that run one after
     /// the other. Nothing is started yet.
-    pub fn new(keeper_exe: impl Into<PathBuf>, warm: usize) -> Self {
-        Self { pool: Arc::new(Pool::new(keeper_exe.into(), warm)) }
+    pub fn new(keeper_exe: impl Into<PathBuf>, warm: usize, contain: Contain) -> Self {
+        Self { pool: Arc::new(Pool::new(keeper_exe.into(), warm, contain)), told: None }
+    }
+
+    /// Each keeper that gets work is told of, so that a later session finds what is left of it.
+    pub fn telling(self, tell: impl Fn(KeeperStarted) + Send + Sync + 'static) -> Self {
+        Self { told: Some(Arc::new(tell)), ..self }
+    }
+
+    /// What keeps programs together here, found by trying.
+    pub fn containment(&self) -> io::Result<Containment> {
+        self.pool.containment()
     }
 
     /// Starts the keepers that are to be kept ready, in the background. After the first `spawn` this happens by itself.
@@ -78,17 +92,17 @@ impl Supervisor {
                 return Handle { shared };
             }
         };
-        let pool = Arc::clone(&self.pool);
+        let (pool, told) = (Arc::clone(&self.pool), self.told.clone());
         // If this fails the closure is dropped, and `Ending` with it, which reports it.
         let _ = thread::Builder::new()
             .name("supervisor".into())
-            .spawn(move || supervise(&pool, &spec, lock, on_start, on_output, ending));
+            .spawn(move || supervise((&pool, told.as_ref()), &spec, lock, on_start, on_output, ending));
         Handle { shared }
     }
 }
 
 fn supervise(
-    pool: &Arc<Pool>,
+    (pool, told): (&Arc<Pool>, Option<&Tell>),
     spec: &Spec,
     lock: Option<OwnedFd>,
     mut on_start: impl FnMut(u32, &mut Input),
@@ -99,9 +113,12 @@ fn supervise(
         Ok(started) => started,
         Err(error) => return ending.not_started(&error),
     };
+    if let (Some(tell), Some(started)) = (told, keeper.started()) {
+        tell(started);
+    }
     ending.shared.connect(&keeper);
     pool.refill();
-    let mut watch = Watch::new(keeper, input, spec.drain);
+    let mut watch = Watch::new(keeper, pool, input, spec.drain);
     let mut started = |pid, input: &mut Input| {
         ending.shared.link().pid = Some(pid);
         on_start(pid, input);
@@ -221,6 +238,7 @@ impl Wish {
         let _ = wire::send(&keeper.control, &order);
         // An agent, or a person with a broad pattern, may have stopped it. Not collected yet, so the number is its.
         let _ = keeper.pid.map(|pid| kill_process(pid, Signal::CONT));
+        let _ = keeper.init.as_ref().map(|init| pidfd_send_signal(init, Signal::CONT));
     }
 }
 
@@ -228,6 +246,7 @@ impl Wish {
 struct Line {
     control: Arc<UnixStream>,
     pid: Option<Pid>,
+    init: Option<OwnedFd>,
 }
 
 /// What a handle and the thread that watches the program share.
@@ -261,7 +280,9 @@ impl SharedLink {
 
     fn connect(&self, keeper: &Keeper) {
         let pid = i32::try_from(keeper.child.id()).ok().and_then(Pid::from_raw);
-        let line = Line { control: Arc::clone(&keeper.control), pid };
+        // Without it a stopped init is not set going, and is killed a little later.
+        let init = keeper.init.as_ref().and_then(|init| init.pidfd.try_clone().ok());
+        let line = Line { control: Arc::clone(&keeper.control), pid, init };
         let mut link = self.link();
         if let Some(wish) = link.wish {
             wish.send(&line);

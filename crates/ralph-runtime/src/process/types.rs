@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use ralph_core::event::Exit;
 
+use super::confine::Confine;
+
 /// A program to run under a keeper. No shell is involved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
@@ -23,6 +25,8 @@ pub struct Spec {
     /// How long a survivor that holds stdout or stderr may keep the exit from being reported.
     /// Matters only with `kill_leftovers: false`.
     pub drain: Duration,
+    /// What it may reach and use.
+    pub confine: Confine,
 }
 
 impl Spec {
@@ -37,6 +41,7 @@ impl Spec {
             stdin: Stdin::Null,
             kill_leftovers: true,
             drain: Self::DEFAULT_DRAIN,
+            confine: Confine::default(),
         }
     }
 }

@@ -4,17 +4,19 @@
 //! pipe that a survivor holds open can be given up, which a blocked `read` cannot.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_agents::Stream;
 use ralph_core::event::Exit;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use super::input::Input;
 use super::keeper::timespec;
 use super::platform;
-use super::pool::Keeper;
+use super::pool::{Keeper, Pool};
 use super::types::Finished;
 use super::wire::Message;
 
@@ -24,6 +26,7 @@ const BUFFER: usize = 512 * 1024;
 
 pub(super) struct Watch {
     keeper: Keeper,
+    pool: Arc<Pool>,
     input: Input,
     drain: Duration,
     since: Instant,
@@ -57,16 +60,19 @@ enum Phase {
 
 struct Ready {
     control: bool,
+    /// The init of the namespace is gone, and all that was in there.
+    gone: bool,
     stdout: bool,
     stderr: bool,
     input: bool,
 }
 
 impl Watch {
-    pub(super) fn new(keeper: Keeper, input: Input, drain: Duration) -> Self {
+    pub(super) fn new(keeper: Keeper, pool: &Arc<Pool>, input: Input, drain: Duration) -> Self {
         let capacity = [&keeper.stdout, &keeper.stderr].into_iter().flatten().map(platform::grow_pipe).sum();
         Self {
             keeper,
+            pool: Arc::clone(pool),
             input,
             drain,
             since: Instant::now(),
@@ -91,6 +97,10 @@ impl Watch {
             let ready = self.wait();
             if ready.control {
                 self.listen(on_pid);
+            }
+            // After its last word was heard: a keeper that is stopped holds the socket open.
+            if ready.gone && !ready.control && !matches!(self.phase, Phase::Draining { .. }) {
+                self.lost();
             }
             let mut got = 0;
             if ready.stdout {
@@ -120,9 +130,11 @@ impl Watch {
     /// Waits for the keeper process itself, so that it is no zombie. It exits right after its last message, unless
     /// something below it cannot be killed.
     pub(super) fn collect_keeper(self) {
-        let Keeper { mut child, control, .. } = self.keeper;
+        let Self { keeper: Keeper { mut child, control, .. }, pool, .. } = self;
         drop(control);
-        let _ = child.wait();
+        // An agent without a namespace, or a person with a broad pattern, may have stopped it.
+        let _ = kill_process(Pid::from_child(&child), Signal::CONT);
+        pool.children.collect(&mut child);
     }
 
     fn is_drained(&self) -> bool {
@@ -146,8 +158,10 @@ impl Watch {
         let [stdout, stderr] =
             [&self.keeper.stdout, &self.keeper.stderr].map(|fd| fd.as_ref().filter(|_| started));
         let input = self.input.busy_pipe().filter(|_| started);
-        let mut fds = Vec::with_capacity(4);
+        let init = self.keeper.init.as_ref().map(|init| &init.pidfd).filter(|_| control.is_some());
+        let mut fds = Vec::with_capacity(5);
         fds.extend(control.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        fds.extend(init.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(stdout.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(stderr.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(input.map(|fd| PollFd::new(fd, PollFlags::OUT)));
@@ -157,6 +171,7 @@ impl Watch {
         let mut next = |polled: bool| polled && ready.next().unwrap_or(false);
         Ready {
             control: next(control.is_some()),
+            gone: next(init.is_some()),
             stdout: next(stdout.is_some()),
             stderr: next(stderr.is_some()),
             input: next(input.is_some()),
@@ -179,7 +194,8 @@ impl Watch {
 
     fn heard(&mut self, message: Message, on_pid: &mut dyn FnMut(u32, &mut Input)) {
         match message {
-            Message::Ready => {}
+            // Heard before it got its work.
+            Message::Ready { .. } | Message::Refused { .. } => {}
             Message::Started { pid } => {
                 self.since = Instant::now();
                 self.phase = Phase::Running;
@@ -206,7 +222,19 @@ impl Watch {
 
     fn lost(&mut self) {
         let _ = self.keeper.child.kill();
-        self.killed_leftovers = platform::kill_session(self.keeper.child.id());
+        let until = after(SWEEP_BOUND);
+        match &self.keeper.init {
+            Some(init) => {
+                let _ = pidfd_send_signal(&init.pidfd, Signal::KILL);
+                self.leftovers_alive = !platform::is_gone_by(&init.pidfd, until);
+            }
+            None => self.killed_leftovers = platform::kill_session(self.keeper.child.id()),
+        }
+        // Only when the keeper is dead does what it left behind come to us.
+        if let Ok(keeper) = pidfd_open(Pid::from_child(&self.keeper.child), PidfdFlags::empty()) {
+            platform::is_gone_by(&keeper, until);
+        }
+        self.killed_leftovers += self.pool.children.sweep_orphans();
         self.exit.get_or_insert_with(keeper_lost);
         self.start_draining();
     }
@@ -233,7 +261,7 @@ impl Watch {
                 if now >= *until {
                     self.leftovers_alive = true;
                     // No word of the program itself: it is stuck in the kernel with a KILL pending.
-                    self.exit.get_or_insert(Exit::Signal(rustix::process::Signal::KILL.as_raw()));
+                    self.exit.get_or_insert(Exit::Signal(Signal::KILL.as_raw()));
                     self.start_draining();
                 }
             }

@@ -1,7 +1,7 @@
 //! What ralph and a keeper say to each other: one JSON object a line over a Unix socket.
 //!
 //! ```text
-//! keeper  ready                 in its own session, deaf to signals: it can be given work
+//! keeper  ready | refused       in its own session, deaf to signals: it can be given work
 //! ralph  spec (+ fds)           once: the lock, and the program's end of its standard input
 //! keeper  started | spawn_failed
 //! ralph  terminate, kill       any number of times; closing the socket is `kill`
@@ -28,13 +28,22 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::confine::Confine;
 use super::types::{Spec, Stdin};
 
 /// From the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Message {
-    Ready,
+    Ready {
+        /// It is the init of a namespace, and this is its process id where ralph is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        init: Option<i32>,
+    },
+    /// There can be no namespace.
+    Refused {
+        why: String,
+    },
     Started {
         pid: i32,
     },
@@ -71,6 +80,8 @@ struct Work {
     cwd: Bytes,
     stdin: WorkStdin,
     kill_leftovers: bool,
+    #[serde(default)]
+    confine: Confine,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -132,6 +143,7 @@ impl From<&Spec> for Work {
                 Stdin::Pipe => WorkStdin::Pipe,
             },
             kill_leftovers: spec.kill_leftovers,
+            confine: spec.confine.clone(),
         }
     }
 }
@@ -150,7 +162,24 @@ impl From<Work> for Spec {
             },
             kill_leftovers: work.kill_leftovers,
             drain: Duration::ZERO,
+            confine: work.confine,
         }
+    }
+}
+
+/// Paths whatever their bytes.
+pub(super) mod paths {
+    use super::{Bytes, Deserialize, Deserializer, PathBuf, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(paths.iter().map(|path| Bytes(path.clone().into_os_string())))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let paths: Vec<Bytes> = Vec::deserialize(from)?;
+        Ok(paths.into_iter().map(|path| path.0.into()).collect())
     }
 }
 
@@ -251,11 +280,13 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use super::super::confine::{Reach, Usage};
     use super::*;
 
     #[test]
     fn a_spec_arrives_as_it_was_sent_whatever_its_bytes_and_size() {
         let odd = OsString::from_vec(b"a\xff\n\0\"b".to_vec());
+        let reach = Reach { write: vec![odd.clone().into()], network: true, ..Reach::default() };
         let spec = Spec {
             program: "/bin/x".into(),
             args: vec![odd.clone(), "x".repeat(1 << 20).into(), OsString::new()],
@@ -264,6 +295,7 @@ mod tests {
             stdin: Stdin::File("/p".into()),
             kill_leftovers: false,
             drain: Duration::ZERO,
+            confine: Confine { usage: Usage::default(), reach: Some(reach) },
         };
         let (ralph, keeper) = UnixStream::pair().unwrap();
         let (received, along) = std::thread::scope(|scope| {

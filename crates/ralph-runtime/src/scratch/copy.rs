@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use ralph_store::plain::{self, Links};
 
 use super::paths::{retarget, rewrite};
 use super::{ScratchError, at};
@@ -157,7 +157,7 @@ impl<'a> Copier<'a> {
         if !meta.is_file() || meta.len() > MAX_SCRIPT {
             return Ok(());
         }
-        let old = fs::read(&target)?;
+        let old = plain::read(&target, Links::Refuse, MAX_SCRIPT)?;
         let new = rewrite(std::os::unix::ffi::OsStrExt::from_bytes(&old), self.from, self.to);
         if new.as_encoded_bytes() != old {
             fs::write(&target, new.as_encoded_bytes())?;
@@ -198,17 +198,13 @@ fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Copies a regular file. `false`: it is something else by now.
 pub(super) fn file(source: &Path, target: &Path) -> io::Result<bool> {
-    // Neither a link nor a pipe that somebody put there meanwhile: the one leads away, the other never ends.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut from = match rustix::fs::open(source, flags, Mode::empty()) {
-        Ok(fd) => File::from(fd),
-        Err(rustix::io::Errno::LOOP) => return Ok(false),
-        Err(error) => return Err(error.into()),
+    let mut from = match plain::open(source, Links::Refuse) {
+        Ok(file) => file,
+        // A link, or a pipe, that somebody put there meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::Other => return Ok(false),
+        Err(error) => return Err(error),
     };
     let meta = from.metadata()?;
-    if !meta.is_file() {
-        return Ok(false);
-    }
     let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
     // A file that grows while it is read does not grow for ever here.
     io::copy(&mut (&mut from).take(meta.len()), &mut to)?;

@@ -28,6 +28,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use ralph_evidence::cheat::Edit;
+use ralph_store::plain;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::workspace::{Trees, copy_repository};
@@ -185,7 +186,7 @@ fn new_folder(scratches: &Path) -> io::Result<(PathBuf, File)> {
             Err(error) => return Err(error),
         }
         // Somebody who sweeps may have been quicker; then this one is gone.
-        let Ok(lock) = File::open(&folder) else { continue };
+        let Ok(lock) = plain::open_folder(&folder) else { continue };
         let is_ours = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
         let same =
             fs::metadata(&folder).is_ok_and(|meta| lock.metadata().is_ok_and(|own| own.ino() == meta.ino()));
@@ -200,7 +201,7 @@ fn sweep(scratches: &Path) {
     for entry in fs::read_dir(scratches).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let Some(lock) = is_folder.then(|| File::open(&path).ok()).flatten() else { continue };
+        let Some(lock) = is_folder.then(|| plain::open_folder(&path).ok()).flatten() else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
             remove(&path);
         }

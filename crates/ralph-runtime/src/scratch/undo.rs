@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use ralph_evidence::cheat::Edit;
+use ralph_store::plain::{self, Links};
 
 use super::copy::file;
 use super::{Scratch, ScratchError, at};
@@ -225,7 +226,7 @@ fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
     if !a.is_file() || !b.is_file() || a.len() != b.len() || a.mode() & 0o777 != b.mode() & 0o777 {
         return Ok(false);
     }
-    let (mut one, mut other) = (fs::File::open(one)?, fs::File::open(other)?);
+    let (mut one, mut other) = (plain::open(one, Links::Refuse)?, plain::open(other, Links::Refuse)?);
     let (mut left, mut right) = (vec![0; 64 << 10], vec![0; 64 << 10]);
     loop {
         let count = one.read(&mut left)?;

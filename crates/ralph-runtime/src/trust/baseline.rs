@@ -5,12 +5,13 @@
 //! copies were made takes them anew only if no agent had started; else what is there is used as far as it goes.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use ralph_evidence::tamper::{SourceFile, holds_tests, matters};
+use ralph_store::plain::{self, Links};
 use serde::{Deserialize, Serialize};
 
 use super::plain_file::{self, Found};
@@ -64,7 +65,7 @@ impl Baseline {
         if is_new {
             take(workspace, &file)?;
         }
-        match File::open(&file) {
+        match plain::open(&file, Links::Refuse) {
             Ok(copies) => read(workspace, copies),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::none(workspace)),
             Err(error) => Err(error),
@@ -141,9 +142,7 @@ fn after(path: &Path) -> Option<String> {
 }
 
 fn take(workspace: &Path, file: &Path) -> io::Result<()> {
-    let _ = std::fs::remove_file(file);
-    let out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-    let mut out = BufWriter::new(out);
+    let mut out = BufWriter::new(plain::create(file)?);
     let mut room = MAX_BYTES;
     // A tree that cannot be listed has no tests that could be watched.
     let paths = Trees::new(workspace, []).list().unwrap_or_default();

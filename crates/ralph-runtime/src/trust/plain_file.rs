@@ -1,11 +1,10 @@
 //! Files that an agent may have prepared, read without following a link, waiting for a pipe, or swelling.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use ralph_store::plain::{self, Links};
 
 /// What stands at a path.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,22 +29,15 @@ pub(super) fn look(path: &Path) -> Found {
         return std::fs::read_link(path).map_or(Found::Other, Found::Link);
     }
     match read(path) {
-        Ok(Some((bytes, is_program))) => Found::File { bytes, is_program },
-        Ok(None) | Err(_) => Found::Other,
+        Ok((bytes, is_program)) => Found::File { bytes, is_program },
+        Err(_) => Found::Other,
     }
 }
 
-fn read(path: &Path) -> io::Result<Option<(Vec<u8>, bool)>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let meta = file.metadata()?;
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    let fits = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
-    Ok(fits.then(|| (bytes, meta.permissions().mode() & 0o100 != 0)))
+fn read(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+    let file = plain::open(path, Links::Refuse)?;
+    let is_program = file.metadata()?.permissions().mode() & 0o100 != 0;
+    Ok((plain::read_open(&file, MAX_BYTES)?, is_program))
 }
 
 /// The text of a plain file; nothing for anything else.

@@ -1,10 +1,10 @@
 //! The paths that iterations of this run have changed, as numbers, kept beside the journal so that a resume knows them.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use ralph_store::plain::{self, Links};
 
 /// Paths that are remembered.
 const MAX_PATHS: usize = 1_000_000;
@@ -23,7 +23,7 @@ impl Touched {
         let mut bytes = Vec::new();
         let limit = u64::try_from(MAX_PATHS * 8).unwrap_or(u64::MAX);
         // A file that cannot be read is one that knows nothing.
-        let _ = File::open(&file).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+        let _ = plain::open(&file, Links::Refuse).and_then(|file| file.take(limit).read_to_end(&mut bytes));
         let paths = bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect();
         Self { file, paths, moved: HashSet::new() }
     }
@@ -37,8 +37,7 @@ impl Touched {
         }
         let bytes: Vec<u8> = new.iter().flat_map(|path| path.to_le_bytes()).collect();
         // Without it only a resumed run knows less.
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.file);
-        let _ = file.and_then(|mut file| file.write_all(&bytes));
+        let _ = plain::append(&self.file).and_then(|mut file| file.write_all(&bytes));
     }
 
     pub(crate) fn holds(&self, path: u64) -> bool {

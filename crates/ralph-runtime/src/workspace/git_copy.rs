@@ -2,10 +2,12 @@
 //! first, which are only read.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+
+use ralph_store::plain::{self, Links};
 
 use super::git::Repository;
 
@@ -15,7 +17,7 @@ const MAX_REFS: usize = 20_000;
 /// Makes `to/.git`, if the workspace is the top of a repository. `false`: it is not, or not one that can be copied.
 pub(crate) fn copy_repository(workspace: &Path, to: &Path) -> io::Result<bool> {
     let Some(repository) = Repository::open(workspace) else { return Ok(false) };
-    let config = fs::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
+    let config = repository.config();
     // The files of such a repository are said to be elsewhere.
     if config.to_ascii_lowercase().contains("worktree") {
         return Ok(false);
@@ -25,12 +27,12 @@ pub(crate) fn copy_repository(workspace: &Path, to: &Path) -> io::Result<bool> {
     for folder in ["", "objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(git.join(folder))?;
     }
-    let mut alternates = fs::File::create(git.join("objects/info/alternates"))?;
+    let mut alternates = plain::create(&git.join("objects/info/alternates"))?;
     alternates.write_all(objects.as_os_str().as_bytes())?;
     alternates.write_all(b"\n")?;
     // Nothing of the user's is to run or to watch because of the copy.
     let calm = "\n[core]\n\tfsmonitor = false\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n";
-    fs::write(git.join("config"), format!("{config}{calm}"))?;
+    plain::create(&git.join("config"))?.write_all(format!("{config}{calm}").as_bytes())?;
     for name in ["HEAD", "index"] {
         copy_file(&repository.git_dir.join(name), &git.join(name))?;
     }
@@ -44,10 +46,13 @@ pub(crate) fn copy_repository(workspace: &Path, to: &Path) -> io::Result<bool> {
 
 /// A file that is not there is not copied.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(from) {
-        Ok(meta) if meta.is_file() => fs::copy(from, to).map(drop),
-        _ => Ok(()),
+    if !plain::is_file(from) {
+        return Ok(());
     }
+    let mut source = plain::open(from, Links::Refuse)?;
+    // What grows while it is copied does not grow for ever here.
+    let length = source.metadata()?.len();
+    io::copy(&mut (&mut source).take(length), &mut plain::create(to)?).map(drop)
 }
 
 fn copy_refs(from: &Path, to: &Path, left: &mut usize) -> io::Result<()> {

@@ -2,22 +2,32 @@
 //!
 //! The lock belongs to an open file description that ralph shares with the keepers of its processes. So it is free exactly
 //! when ralph and everything it started are dead, and never has to be cleaned up.
+//!
+//! Any user who may read a folder may lock it. A stranger who does so must not keep anybody from working: then a file of our own,
+//! which nobody else can open, stands for the folder. It is always taken first, so two runs of one user find each other either way.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ralph_store::plain;
 use rustix::fs::{FlockOperation, flock};
 
 pub struct WorkspaceLock {
     dir: File,
+    own: File,
+    /// A stranger holds the folder.
+    by_own: bool,
 }
 
 #[derive(Debug)]
 pub enum LockError {
     Io(io::Error),
+    /// Of the file that stands for the workspace.
+    Own(io::Error),
     /// Held, by a run if one could be found.
     Held {
         by: Option<String>,
@@ -31,17 +41,25 @@ const PAUSE: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 10;
 
 impl WorkspaceLock {
-    /// Takes the lock. `holder` names the live run of this workspace, if there is one: then nothing is waited for. A lock
-    /// without one belongs to the keepers of a run that was just killed, or to a run that is just starting.
-    pub fn acquire(workspace: &Path, holder: &dyn Fn() -> Option<String>) -> Result<Self, LockError> {
+    /// Takes the lock. `locks` is a private folder for files that stand for workspaces. `holder` names the live run of this
+    /// workspace, if there is one: then nothing is waited for. A lock without one belongs to the keepers of a run that was just
+    /// killed, or to a run that is just starting.
+    pub fn acquire(
+        workspace: &Path,
+        locks: &Path,
+        holder: &dyn Fn() -> Option<String>,
+    ) -> Result<Self, LockError> {
         let dir = File::open(workspace).map_err(LockError::Io)?;
+        let own = own_lock(&dir, locks).map_err(LockError::Own)?;
         let deadline = Instant::now() + PATIENCE;
-        let mut alive = 0;
+        let (mut alive, mut has_own) = (0, false);
         loop {
-            match flock(&dir, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { dir }),
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Err(error) => return Err(LockError::Io(error.into())),
+            has_own = has_own || try_lock(&own)?;
+            if has_own && try_lock(&dir)? {
+                return Ok(Self { dir, own, by_own: false });
+            }
+            if has_own && is_held_by_strangers(&dir) {
+                return Ok(Self { dir, own, by_own: true });
             }
             let by = holder();
             alive = if by.is_some() { alive + 1 } else { 0 };
@@ -55,6 +73,70 @@ impl WorkspaceLock {
 
 impl AsFd for WorkspaceLock {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.dir.as_fd()
+        if self.by_own { self.own.as_fd() } else { self.dir.as_fd() }
+    }
+}
+
+fn own_lock(dir: &File, locks: &Path) -> io::Result<File> {
+    let meta = dir.metadata()?;
+    plain::make_folders(locks)?;
+    plain::append(&locks.join(format!("{:x}-{:x}", meta.dev(), meta.ino())))
+}
+
+fn try_lock(file: &File) -> Result<bool, LockError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(LockError::Io(error.into())),
+    }
+}
+
+/// Whether all who hold the folder are users that have no business here: neither we, nor its owner, nor root.
+#[cfg(target_os = "linux")]
+fn is_held_by_strangers(dir: &File) -> bool {
+    let (Ok(meta), Ok(locks)) = (dir.metadata(), std::fs::read_to_string("/proc/locks")) else {
+        return false;
+    };
+    let own = rustix::process::geteuid().as_raw();
+    let mut holders = holders(&locks, meta.ino()).peekable();
+    holders.peek().is_some()
+        && holders.all(|pid| match std::fs::metadata(format!("/proc/{pid}")) {
+            Ok(process) => ![own, meta.uid(), 0].contains(&process.uid()),
+            // Dead: a lock that it took is shared by what it started, as our keepers do.
+            Err(_) => false,
+        })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_held_by_strangers(_: &File) -> bool {
+    false
+}
+
+/// The processes that took a lock on a file with this number. On another disk there may be one of the same number; then one more
+/// has to be a stranger.
+#[cfg(target_os = "linux")]
+fn holders(locks: &str, ino: u64) -> impl Iterator<Item = u32> {
+    let ino = format!(":{ino}");
+    locks.lines().filter_map(move |line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let (kind, pid) = (words.next()?, words.nth(2)?);
+        let is_it = kind == "FLOCK" && words.next()?.ends_with(&ino);
+        is_it.then(|| pid.parse().unwrap_or(0))
+    })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holders_of_a_lock_are_read_and_waiters_are_not() {
+        let locks = "1: POSIX  ADVISORY  WRITE 11 00:1a:77 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 22 00:1a:77 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 33 00:1a:77 0 EOF\n\
+                     3: FLOCK  ADVISORY  READ  44 00:1a:177 0 EOF\n\
+                     4: FLOCK  ADVISORY  READ  55 08:01:77 0 EOF\n";
+        assert_eq!(holders(locks, 77).collect::<Vec<_>>(), [22, 55]);
+        assert_eq!(holders(locks, 78).count(), 0);
     }
 }

@@ -2,14 +2,16 @@
 
 mod git;
 mod git_copy;
-mod git_index;
 mod lock;
 mod patterns;
 mod scan;
 mod tree;
+mod walk;
 
+pub use git::Repository;
 pub(crate) use git_copy::copy_repository;
 pub use lock::{LockError, WorkspaceLock};
 pub use patterns::Patterns;
 pub use scan::{Looked, Snapshot, path_number, scan};
+pub(crate) use tree::Status;
 pub use tree::{Moved, Tree, Trees};

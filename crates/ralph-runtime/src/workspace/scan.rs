@@ -1,14 +1,16 @@
 //! Which files an iteration changed: two looks at the tree, compared. Sixteen bytes a file, no contents read.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
 use ralph_core::event::FilesChanged;
+use ralph_store::plain::{self, Links};
 use sha2::{Digest, Sha256};
+
+use super::walk::walk;
 
 /// Names that are told; the rest is a number.
 const MAX_PATHS: usize = 20;
@@ -42,22 +44,14 @@ pub struct Looked {
 pub fn scan(workspace: &Path, exclude: &[PathBuf], before: Option<&Snapshot>) -> Option<Looked> {
     let Looked { mut snapshot, mut changed, mut touched } = Looked::default();
     let in_git = workspace.ancestors().any(|dir| dir.join(".git").exists());
-    let excluded: Vec<PathBuf> = exclude.iter().map(|path| workspace.join(path)).collect();
-    let walk = WalkBuilder::new(workspace)
-        .hidden(false)
-        .ignore(false)
-        .require_git(true)
-        .filter_entry(move |entry| {
-            let is_own = excluded.iter().any(|path| path == entry.path());
-            !is_own && !is_skipped(entry.file_name().to_str(), entry.depth(), in_git)
-        })
-        .build();
-    for entry in walk.flatten() {
-        if entry.file_type().is_none_or(|kind| kind.is_dir()) {
-            continue;
-        }
-        let Ok(meta) = entry.metadata() else { continue };
-        let path = entry.path().strip_prefix(workspace).unwrap_or(entry.path());
+    let excluded: Vec<&Path> =
+        exclude.iter().map(|path| path.strip_prefix(workspace).unwrap_or(path)).collect();
+    let mut wanted = |path: &Path| {
+        let is_own = excluded.contains(&path);
+        !is_own && !is_skipped(path.file_name().and_then(OsStr::to_str), in_git)
+    };
+    walk(workspace, &mut wanted, &mut |path| {
+        let Ok(meta) = fs::symlink_metadata(workspace.join(path)) else { return true };
         let seen = (
             path_number(path),
             hash(&(meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino(), meta.mode(), meta.ctime_nsec())),
@@ -70,9 +64,10 @@ pub fn scan(workspace: &Path, exclude: &[PathBuf], before: Option<&Snapshot>) ->
             }
         }
         snapshot.files.push(seen);
-        if snapshot.files.len() > MAX_FILES {
-            return None;
-        }
+        snapshot.files.len() <= MAX_FILES
+    });
+    if snapshot.files.len() > MAX_FILES {
+        return None;
     }
     snapshot.files.sort_unstable();
     if let Some(before) = before {
@@ -101,13 +96,8 @@ fn digest(workspace: &Path, changed: &FilesChanged) -> Option<String> {
     let mut left = MAX_READ;
     for name in &changed.paths {
         let path = workspace.join(name);
-        // A pipe would keep its reader waiting.
-        if !fs::metadata(&path).ok()?.is_file() {
-            return None;
-        }
-        let mut text = Vec::new();
-        let read = File::open(&path).ok()?.take(left + 1).read_to_end(&mut text).ok()?;
-        left = left.checked_sub(u64::try_from(read).ok()?)?;
+        let text = plain::read(&path, Links::Follow, left).ok()?;
+        left = left.checked_sub(u64::try_from(text.len()).ok()?)?;
         hasher.update(name.as_bytes());
         hasher.update([0]);
         hasher.update(&text);
@@ -123,9 +113,9 @@ impl Snapshot {
     }
 }
 
-fn is_skipped(name: Option<&str>, depth: usize, in_git: bool) -> bool {
+fn is_skipped(name: Option<&str>, in_git: bool) -> bool {
     let Some(name) = name else { return false };
-    depth > 0 && (name == ".git" || name == ".ralph" || (!in_git && BUILD_FOLDERS.contains(&name)))
+    name == ".git" || name == ".ralph" || (!in_git && BUILD_FOLDERS.contains(&name))
 }
 
 fn hash(value: &(impl Hash + ?Sized)) -> u64 {

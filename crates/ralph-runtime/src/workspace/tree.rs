@@ -8,21 +8,20 @@
 //! it was read is: within one tick of the file system's clock it could have changed again and look the same.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ignore::WalkBuilder;
-use rustix::fs::{Mode, OFlags};
+use ralph_store::plain::{self, Links};
 use sha2::{Digest, Sha256};
 
 use super::git::Repository;
 use super::patterns::Patterns;
 use super::scan::BUILD_FOLDERS;
+use super::walk::walk;
 
 /// A tree with more files is not looked at.
 const MAX_FILES: usize = 1_000_000;
@@ -134,13 +133,13 @@ struct Known {
 
 /// Everything that changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Status {
-    size: u64,
+pub(crate) struct Status {
+    pub(crate) size: u64,
     modified: (i64, i64),
     /// Nobody can set this one back.
     changed: (i64, i64),
     place: (u64, u64),
-    mode: u32,
+    pub(crate) mode: u32,
 }
 
 impl Trees {
@@ -180,6 +179,17 @@ impl Trees {
         Ok(paths.into_iter().map(|(path, _)| path).collect())
     }
 
+    /// The paths that count, without ralph's own files, as [`Trees::list`] has them.
+    pub(crate) fn list_past(&mut self, footprints: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
+        self.footprints = footprints;
+        self.list()
+    }
+
+    /// Those of them that no ignore rule matches, and the repositories inside this one.
+    pub(crate) fn unignored(&self) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+        Ok(self.walk(true))
+    }
+
     pub fn look(&mut self) -> io::Result<Tree> {
         let repository = Repository::find(&self.workspace);
         let paths = self.paths(repository.as_ref())?;
@@ -200,7 +210,7 @@ impl Trees {
 
     /// Every path that counts, relative to the workspace, sorted, each once, and whether git tracks it.
     fn paths(&self, repository: Option<&Repository>) -> io::Result<Vec<(PathBuf, bool)>> {
-        let (paths, nested) = self.walk(repository.is_some())?;
+        let (paths, nested) = self.walk(repository.is_some());
         let mut paths: Vec<(PathBuf, bool)> = paths.into_iter().map(|path| (path, false)).collect();
         let nested = nested.iter().filter_map(|folder| Repository::open(folder));
         for repository in repository.cloned().into_iter().chain(nested) {
@@ -223,48 +233,27 @@ impl Trees {
     }
 
     /// What git would call tracked or untracked but not ignored, and the repositories inside this one.
-    fn walk(&self, in_git: bool) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-        let nested = Arc::new(Mutex::new(Vec::new()));
-        let (found, workspace) = (Arc::clone(&nested), self.workspace.clone());
-        let exclude: Vec<PathBuf> = self.exclude.iter().chain(&self.footprints).cloned().collect();
-        let wanted = move |entry: &ignore::DirEntry| {
-            let name = entry.file_name();
-            if entry.depth() == 0 {
-                return true;
-            }
+    fn walk(&self, in_git: bool) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let exclude: Vec<&PathBuf> = self.exclude.iter().chain(&self.footprints).collect();
+        let mut nested = Vec::new();
+        let mut wanted = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
             if name == ".git" {
-                if let (Some(folder), true, Ok(mut found)) =
-                    (entry.path().parent(), entry.depth() > 1, found.lock())
-                {
-                    found.push(folder.to_owned());
-                }
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                nested.extend(folder.map(|folder| self.workspace.join(folder)));
                 return false;
             }
             let is_built = !in_git && name.to_str().is_some_and(|name| BUILD_FOLDERS.contains(&name));
-            let inside = entry.path().strip_prefix(&workspace).unwrap_or(entry.path());
-            !is_built && !exclude.iter().any(|excluded| inside == excluded)
+            !is_built && !exclude.iter().any(|excluded| path == excluded.as_path())
         };
-        let walk = WalkBuilder::new(&self.workspace)
-            .hidden(false)
-            .ignore(false)
-            .require_git(true)
-            .filter_entry(wanted)
-            .build();
         let mut paths = Vec::new();
-        for entry in walk.flatten() {
-            if entry.file_type().is_none_or(|kind| kind.is_dir()) {
-                continue;
-            }
-            let path = entry.path().strip_prefix(&self.workspace).unwrap_or(entry.path());
+        walk(&self.workspace, &mut wanted, &mut |path| {
             if !self.ignore.matches(path) {
                 paths.push(path.to_owned());
             }
-            if paths.len() > MAX_FILES {
-                break;
-            }
-        }
-        let nested = nested.lock().map(|mut found| std::mem::take(&mut *found)).unwrap_or_default();
-        Ok((paths, nested))
+            paths.len() <= MAX_FILES
+        });
+        (paths, nested)
     }
 
     fn is_excluded(&self, path: &Path) -> bool {
@@ -326,7 +315,7 @@ impl Trees {
 }
 
 impl Status {
-    fn of(meta: &Metadata) -> Self {
+    pub(crate) fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.len(),
             modified: (meta.mtime(), meta.mtime_nsec()),
@@ -334,6 +323,11 @@ impl Status {
             place: (meta.dev(), meta.ino()),
             mode: meta.mode(),
         }
+    }
+
+    /// Whether a change after this reading would show in the status, wherever the file is.
+    pub(crate) fn is_settled_anywhere(&self, read_at: SystemTime) -> bool {
+        self.is_settled(read_at, COARSEST_TICK)
     }
 
     /// Whether a change after this reading would show in the status.
@@ -356,12 +350,11 @@ impl Status {
 
 /// The hash of a file's contents. `None`: it changed meanwhile, or is no plain file any more.
 fn contents(path: &Path, status: Status, buffer: &mut [u8]) -> io::Result<Option<Hash>> {
-    // Neither a link nor a pipe that somebody put there meanwhile: the one leads away, the other never ends.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(fd) => File::from(fd),
-        Err(rustix::io::Errno::LOOP) => return Ok(None),
-        Err(error) => return Err(error.into()),
+    let mut file = match plain::open(path, Links::Refuse) {
+        Ok(file) => file,
+        // A link, or a pipe, that somebody put there meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::Other => return Ok(None),
+        Err(error) => return Err(error),
     };
     if Status::of(&file.metadata()?) != status {
         return Ok(None);

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 
+use ralph_core::plan::Contain;
 use ralph_runtime::process::{Exit, Spec, Stdin, Supervisor};
 
-use crate::support::{run, sh, start, start_with, stat, write_file};
+use crate::support::{contain, run, sh, start, start_with, stat, write_file};
 
 crate::trials![
     exit_codes_and_signals_are_told_apart,
@@ -63,8 +64,11 @@ fn without_a_prompt_stdin_is_empty() {
 
 fn the_agent_is_alone_in_its_group_in_the_keepers_session() {
     let run = start(sh("echo up $PPID; exec sleep 1000"));
-    let keeper = run.await_output("\n").trim().trim_start_matches("up ").to_owned();
+    let said = run.await_output("\n").trim().trim_start_matches("up ").to_owned();
     let pid = run.handle.pid().unwrap();
+    // In a namespace the process above the agent has another number for it than for us.
+    let keeper = if contain() == Contain::Namespace { stat(pid, 1) } else { said.clone() };
+    assert_eq!(said, if contain() == Contain::Namespace { "1".to_owned() } else { keeper.clone() });
     assert_eq!([stat(pid, 1), stat(pid, 2), stat(pid, 3)], [keeper.clone(), pid.to_string(), keeper.clone()]);
     assert_ne!(keeper, std::process::id().to_string());
     assert_eq!(stat(pid, 4), "0", "a controlling terminal");
@@ -86,7 +90,8 @@ fn the_agent_starts_with_default_signals() {
 
 fn the_keeper_does_not_answer_to_our_name() {
     let done = run(sh("cat /proc/$PPID/comm; tr '\\0' ' ' < /proc/$PPID/cmdline"));
-    assert_eq!(done.stdout, "agent-keeper\nagent-keeper __keeper ");
+    let role = if contain() == Contain::Namespace { "first " } else { "" };
+    assert_eq!(done.stdout, format!("agent-keeper\nagent-keeper __keeper {role}"));
 }
 
 fn what_cannot_be_started_says_why() {
@@ -121,7 +126,7 @@ fn what_cannot_be_started_says_why() {
 
 fn a_missing_keeper_is_a_failed_spawn() {
     for exe in ["/no/such/keeper", "/bin/true"] {
-        let done = start_with(&Supervisor::new(exe, 0), sh("exit 0"), None).await_exit();
+        let done = start_with(&Supervisor::new(exe, 0, Contain::Keeper), sh("exit 0"), None).await_exit();
         let Exit::NotStarted { message } = done.end.exit else {
             panic!("{:?}", done.end);
         };
@@ -137,7 +142,7 @@ fn a_keeper_that_dies_idle_is_replaced() {
     let script =
         format!("#!/bin/sh\nmkdir '{}' && exit 1\nexec '{}' __keeper\n", once.display(), this.display());
     write_file(&dies_once, script.as_bytes(), 0o755);
-    let done = start_with(&Supervisor::new(&dies_once, 0), sh("exit 3"), None).await_exit();
+    let done = start_with(&Supervisor::new(&dies_once, 0, Contain::Keeper), sh("exit 3"), None).await_exit();
     assert_eq!(done.end.exit, Exit::Code(3));
     assert!(once.exists());
 }

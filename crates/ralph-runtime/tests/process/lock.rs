@@ -30,8 +30,11 @@ fn the_agent_has_three_descriptors() {
     let file = File::open("/dev/null").unwrap();
     fcntl_setfd(&file, FdFlags::empty()).unwrap();
     // A supervisor of its own: the keeper must be started while the stray descriptor is open.
-    let supervisor =
-        ralph_runtime::process::Supervisor::new(ralph_runtime::process::keeper_exe().unwrap(), 0);
+    let supervisor = ralph_runtime::process::Supervisor::new(
+        ralph_runtime::process::keeper_exe().unwrap(),
+        0,
+        crate::support::contain(),
+    );
     let run = start_with(&supervisor, sh("echo up; kill -STOP $$"), Some(file.as_fd()));
     run.await_output("up");
     let pid = run.handle.pid().unwrap();

@@ -7,13 +7,16 @@ mod disk;
 mod ending;
 mod lifecycle;
 mod lock;
+mod namespace;
 mod output;
 mod support;
 mod survivors;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use libtest_mimic::Arguments;
+use ralph_core::plan::Contain;
+use ralph_runtime::process::{Supervisor, keeper_exe};
 
 fn main() -> ExitCode {
     ralph_runtime::process::run_keeper_if_asked();
@@ -28,10 +31,29 @@ fn main() -> ExitCode {
         ending::trials(),
         lifecycle::trials(),
         lock::trials(),
+        namespace::trials(),
         output::trials(),
         survivors::trials(),
     ];
-    libtest_mimic::run(&Arguments::from_args(), modules.into_iter().flatten().collect()).exit_code()
+    let arguments = Arguments::from_args();
+    let ended = libtest_mimic::run(&arguments, modules.into_iter().flatten().collect());
+    if arguments.list || ended.has_failed() || support::contain() == Contain::Namespace {
+        return ended.exit_code();
+    }
+    everything_again_in_a_namespace()
+}
+
+/// A keeper alone, and one with a namespace below it, keep the same promises.
+fn everything_again_in_a_namespace() -> ExitCode {
+    let trial = Supervisor::new(keeper_exe().expect("a keeper"), 0, Contain::Auto).containment();
+    if let Some(why) = trial.expect("a keeper starts").why {
+        println!("not tested in a namespace: {why}");
+        return ExitCode::SUCCESS;
+    }
+    println!("\nthe same in a namespace:");
+    let mut again = Command::new(keeper_exe().expect("a program"));
+    let status = again.args(std::env::args_os().skip(1)).env(support::CONTAIN_KEY, "1").status();
+    if status.is_ok_and(|status| status.success()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Names a list of test functions.

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
+use ralph_core::plan::Contain;
 use ralph_runtime::process::{Finished, Handle, Spec, Stream, Supervisor, keeper_exe};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -15,7 +16,18 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 /// A test that waits this long for an event has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-pub static SUPERVISOR: LazyLock<Supervisor> = LazyLock::new(|| Supervisor::new(keeper_exe().unwrap(), 1));
+pub static SUPERVISOR: LazyLock<Supervisor> =
+    LazyLock::new(|| Supervisor::new(keeper_exe().unwrap(), 1, contain()));
+
+/// What every test is run with, one after the other.
+pub const CONTAIN_KEY: &str = "PROCESS_TEST_CONTAIN";
+
+pub fn contain() -> Contain {
+    match std::env::var_os(CONTAIN_KEY) {
+        Some(_) => Contain::Namespace,
+        None => Contain::Keeper,
+    }
+}
 
 pub fn sh(script: &str) -> Spec {
     Spec { args: vec!["-c".into(), script.into()], ..Spec::new("/bin/sh", "/") }

@@ -12,7 +12,7 @@ use ralph_runtime::process::{Exit, Spec, Supervisor, keeper_exe};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Pid;
 
-use crate::support::{MARK_KEY, Mark, PATIENCE, await_end, run, sh, start, stat, write_file};
+use crate::support::{MARK_KEY, Mark, PATIENCE, await_end, contain, run, sh, start, stat, write_file};
 
 crate::trials![
     leftovers_are_killed_after_a_normal_exit,
@@ -85,7 +85,7 @@ fn orphans_that_end_by_themselves_leave_no_zombies() {
 pub fn helper_main(dir: PathBuf) -> ! {
     let lock = File::open(dir).expect("the directory to lock");
     flock(&lock, FlockOperation::NonBlockingLockExclusive).expect("a free lock");
-    let supervisor = Supervisor::new(keeper_exe().expect("a keeper"), 1);
+    let supervisor = Supervisor::new(keeper_exe().expect("a keeper"), 1, contain());
     let script = format!("{STUBBORN}\necho up; sleep 0.01");
     loop {
         let (ended, exit) = channel();

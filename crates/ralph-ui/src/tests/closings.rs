@@ -90,7 +90,8 @@ fn out_of_time_in_the_middle_of_an_iteration() {
       agent   claude -p --append 'be brief'
       gates   none: "complete" will be the agent's word alone, unproved
               add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
-      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
+      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5,
+              no cost limit
     #1 interrupted after 4h: the limit of runtime is reached
 
     limit reached: 4h of work used (max_runtime)
@@ -150,7 +151,7 @@ fn stop_on_error() {
       gates   none: "complete" will be the agent's word alone, unproved
               add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
       limits  iterations 100, runtime 4h, wall time 7d, stop on error,
-              consecutive failures 5
+              consecutive failures 5, no cost limit
     #1 failed 1s: exit code 1  (stop on error 1/1)
 
     failed: iteration 1 failed (stop_on_error)
@@ -169,10 +170,14 @@ fn blocked() {
                \u{1b}[31mWithout both I cannot go on.\u{1b}[0m";
     script.ends(9, |exited| exited.blocked = Some(why.to_owned()));
     insta::assert_snapshot!(closing(&script), @r#"
+
     blocked: I need the password of the staging database, and somebody has to decide
              whether old orders are kept.
              Without both I cannot go on.
       total   1 iteration, 9s of work in 9s
+      needs   you: I need the password of the staging database, and somebody has to
+              decide whether old orders are kept. Without both I cann…: ralph say
+              'ANSWER' --run 0119a4c2, then: ralph resume 0119a4c2
       logs    ralph logs 0119a4c2
       next    ralph say 'ANSWER' --run 0119a4c2  # answer it
               ralph resume 0119a4c2              # then go on
@@ -189,11 +194,13 @@ fn the_agent_is_missing() {
       agent   claude -p --append 'be brief'
       gates   none: "complete" will be the agent's word alone, unproved
               add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
-      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
+      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5,
+              no cost limit
     #1 not started
 
     blocked: claude: no such program (agent_missing)
       total   0 iterations, 0s of work in 0s
+      needs   you: claude: no such program: ralph resume 0119a4c2
       logs    ralph logs 0119a4c2
       next    ralph resume 0119a4c2   # go on once that is fixed
               ralph explain 0119a4c2  # why it stopped
@@ -210,7 +217,8 @@ fn the_journal_fails() {
       agent   claude -p --append 'be brief'
       gates   none: "complete" will be the agent's word alone, unproved
               add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
-      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
+      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5,
+              no cost limit
     #1 ok 5s, 1 file changed, $0.10  (iterations 1/100)
     cannot write the journal: No space left on device (os error 28)
     #2 interrupted after 2s: the run was stopped
@@ -236,7 +244,8 @@ fn interrupted_twice() {
       agent   claude -p --append 'be brief'
       gates   none: "complete" will be the agent's word alone, unproved
               add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
-      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
+      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5,
+              no cost limit
     will stop after this iteration; a second Ctrl-C ends it now
     ending the agent now
     #1 interrupted after 4s: the run was stopped
@@ -263,6 +272,8 @@ fn a_reason_of_many_lines_is_cut() {
     let mut script = Script::start(plan());
     script.ends(9, |exited| exited.blocked = Some("why\n".repeat(500)));
     let text = closing(&script);
-    assert_eq!(text.matches("why").count(), 8, "{text}");
+    let (message, rest) = text.split_once("\n  total").expect("a total");
+    assert_eq!(message.matches("why").count(), 8, "{text}");
+    assert!(rest.contains("…: ralph say") && rest.lines().count() < 12, "{text}");
     assert!(text.contains("\n         …\n"), "{text}");
 }

@@ -36,7 +36,7 @@ fn explain_a_stop_by_a_guard() {
       loop_detected                 0 of 2  [          ]   0%
       output_similarity             0 of 1  [          ]   0%
     * consecutive_failures          2 of 2  [##########] 100%  ended the run
-      off: max_tokens, max_idle, stop_on_error, rejected_completions
+      off: budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions
 
     evidence: these records of the journal
        7  10:00:44  iteration.finished    #2 failed 3s: exit code 7
@@ -63,7 +63,7 @@ fn explain_a_kill_at_the_deadline_by_what_ordered_it() {
       loop_detected           0 of 2  [          ]   0%
       output_similarity       0 of 1  [          ]   0%
       consecutive_failures    0 of 5  [          ]   0%
-      off: max_cost, max_tokens, max_idle, stop_on_error, rejected_completions
+      off: max_cost, budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions
 
     evidence: these records of the journal
       3  14:00:00  timer.fired           the limit of runtime is reached
@@ -90,7 +90,7 @@ fn explain_a_stop_by_what_the_agent_said() {
       loop_detected           0 of 2  [          ]   0%
       output_similarity       0 of 1  [          ]   0%
       consecutive_failures    0 of 5  [          ]   0%
-      off: max_cost, max_tokens, max_idle, stop_on_error, rejected_completions
+      off: max_cost, budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions
       none of them ended the run; the reason was: complete
 
     claims of completion
@@ -149,14 +149,14 @@ fn status_in_every_other_state() {
     };
     let mut script = Script::start(plan());
     script.fails(1, 1);
-    assert_eq!(state(&script, true), "state      waiting: next try in 0s, at 10:00:02, after a failure");
+    assert_eq!(state(&script, true), "state      waiting: after a failure: next try in 0s, at 10:00:02");
     assert_eq!(state(&script, false), "state      crashed, last seen 1m30s ago");
     script.input(Command::PauseRun);
     assert_eq!(state(&script, true), "state      paused");
     let asks = IdlePlan { on_blocked: Reaction::Ask, ..IdlePlan::default() };
     let mut script = Script::start(Plan { idle: asks, ..plan() });
     script.ends(4, |exited| exited.blocked = Some("which database, and why? ".repeat(9)));
-    let asking = "state      waiting: ralph say 'ANSWER' (23h58m left): which database, and why?…";
+    let asking = "state      waiting: for an answer: gives up in 23h58m, at 2026-01-19 10:00:04";
     assert_eq!(state(&script, true), asking);
     assert_eq!(
         state(&failing(), false),
@@ -183,6 +183,7 @@ fn a_list_of_runs() {
     RUN       STATE                          ITERATIONS    STARTED    COST   NAME  WORKSPACE
     0119a4c2  running                        0             2h05m ago  -      shop  /srv/anna/shop
     0119a4c2  waiting                        1 (1 failed)  2h05m ago  -      日本  /srv/anna/shop
+      after a failure: next try in 0s, at 10:00:02
     0119a4c2  stopped: consecutive_failures  3 (2 failed)  2h05m ago  $0.12  shop  /srv/anna/shop
     0119a4c2  crashed                        0             2h05m ago  -      shop  /srv/anna/shop
     0119ffff  damaged                        0             -          -            record 7: the checksum does not fit

@@ -74,7 +74,7 @@ fn no_color_on_a_terminal_still_has_the_live_line() {
 fn json_is_the_records_and_nothing_else() {
     let records = eventful().records;
     let text = show(&records, JsonScreen::new);
-    let lines: Vec<String> = records.iter().map(|record| record.to_json()).collect();
+    let lines: Vec<String> = records.iter().map(|record| record.to_json().expect("a line")).collect();
     assert_eq!(text, lines.join("\n") + "\n");
 }
 
@@ -91,7 +91,8 @@ fn a_resumed_run_is_told_from_its_resume_on() {
       agent   claude -p --append 'be brief'
       gates   none: "complete" will be the agent's word alone, unproved
               add one: --set 'gates=[{name: tests, run: YOUR TEST COMMAND}]'
-      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5
+      limits  iterations 100, runtime 4h, wall time 7d, consecutive failures 5,
+              no cost limit
       done    1 iteration, goes on with #2
     #2 interrupted after 0s: ralph went down; it runs again
     #2 (attempt 2) ok 9s, 0 files changed, $0.05  (iterations 2/100)
@@ -124,10 +125,11 @@ fn every_wait_has_a_line_and_a_long_one_a_date() {
         script.works(5, 0, 0.0);
         plain(&script.records, Verbosity::Normal)
     };
-    assert!(with_delay(200).contains("waiting 200ms between iterations, next one at 10:00:05\n"));
-    assert!(with_delay(1000).contains("waiting 1s between iterations, next one at 10:00:06\n"));
+    assert!(with_delay(200).contains("waiting: between iterations: next iteration in 200ms, at 10:00:05\n"));
+    assert!(with_delay(1000).contains("waiting: between iterations: next iteration in 1s, at 10:00:06\n"));
     assert!(
-        with_delay(86_400_000).contains("waiting 1d between iterations, next one at 2026-01-19 10:00:05\n")
+        with_delay(86_400_000)
+            .contains("waiting: between iterations: next iteration in 1d, at 2026-01-19 10:00:05\n")
     );
 }
 
@@ -170,7 +172,7 @@ fn the_live_line_follows_the_run() {
     );
     assert!(screen.moves());
     let now = script.fails(1, 7).now;
-    assert_eq!(last_line(&script, &mut screen, now), "⠦ next try in 1s, at 10:00:43, after a failure");
+    assert_eq!(last_line(&script, &mut screen, now), "⠦ after a failure: next try in 1s, at 10:00:43");
     let now = script.input(ralph_core::input::Command::PauseRun).now;
     assert_eq!(last_line(&script, &mut screen, now), "paused: ralph unpause 0119a4c2");
     assert!(!screen.moves());

@@ -1,7 +1,9 @@
 //! Protected files, and what is no part of a proof, in words.
 
 use ralph_model::ProtectedNow;
-use ralph_model::event::{AgentExited, BinCleaned, Event, FilesProtected, ProofNarrowed, ProtectedChange};
+use ralph_model::event::{
+    AgentExited, BinCleaned, Event, FilesProtected, ProofNarrowed, ProtectedChange, SurvivorsSwept,
+};
 use ralph_model::text::clean;
 
 use super::foreign;
@@ -17,6 +19,7 @@ pub(crate) fn details(event: &Event) -> Option<String> {
         Event::FilesProtected(e) => protected(e),
         Event::ProofNarrowed(e) => Some(narrowed(e)),
         Event::BinCleaned(e) => Some(cleaned(e)),
+        Event::SurvivorsSwept(e) => Some(swept(e)),
         _ => None,
     }
 }
@@ -27,6 +30,7 @@ pub(crate) fn lines(event: &Event, paint: Paint) -> Vec<String> {
         Event::FilesProtected(e) => protected(e).map(|text| paint.dim(&text)).into_iter().collect(),
         Event::ProofNarrowed(e) => vec![paint.paint(Tone::Notice, &narrowed(e))],
         Event::BinCleaned(e) => vec![paint.paint(Tone::Notice, &cleaned(e))],
+        Event::SurvivorsSwept(e) => vec![paint.paint(Tone::Notice, &swept(e))],
         _ => Vec::new(),
     }
 }
@@ -52,6 +56,11 @@ pub(crate) fn narrowed(narrowed: &ProofNarrowed) -> String {
         "{} changed while the gates ran, and is no part of the proof; name it in .gitignore or in proof_ignore",
         some_of(&narrowed.paths)
     )
+}
+
+/// `ended 2 processes that an earlier session had left`
+fn swept(swept: &SurvivorsSwept) -> String {
+    format!("ended {} that an earlier session had left", count(swept.count, "process", "processes"))
 }
 
 pub(crate) fn cleaned(cleaned: &BinCleaned) -> String {

@@ -50,6 +50,7 @@ pub(super) struct Event<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
     pub(super) id: Str<'a>,
+    pub(super) model: Str<'a>,
     pub(super) usage: Obj<Tokens>,
     pub(super) content: List<Obj<Block<'a>>>,
 }

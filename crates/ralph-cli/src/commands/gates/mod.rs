@@ -92,7 +92,7 @@ impl Drop for Progress {
     }
 }
 
-fn exit_code(by: Interrupt) -> u8 {
+pub fn exit_code(by: Interrupt) -> u8 {
     match by {
         Interrupt::Term => 143,
         Interrupt::Hup => 129,

@@ -18,7 +18,7 @@ fn an_agent_that_stays_idle_is_waited_for_until_the_limit_stops_the_run() {
     assert!(done.stdout.contains("Stopped (idle): idle for 1s100ms"), "{}", done.stdout);
     assert!(done.stdout.contains("◇ #1 idle "), "{}", done.stdout);
     assert!(done.stdout.contains("saved   about "), "{}", done.stdout);
-    let waits = done.stdout.lines().filter(|line| line.starts_with("waiting "));
+    let waits = done.stdout.lines().filter(|line| line.starts_with("waiting: idle"));
     assert_eq!(waits.count(), 3, "a line for each wait: {}", done.stdout);
     ralph.world.verify();
 }
@@ -46,29 +46,46 @@ fn a_failed_agent_with_the_idle_marker_has_failed() {
 }
 
 #[test]
-fn absent_idle_settings_never_wait_and_empty_ones_have_defaults() {
-    for settings in ["", "idle:", "idle: null", "idle: ~"] {
-        let ralph = Ralph::of(IDLE);
-        ralph.write(settings, "x").run(&["-n", "2"]).expect(3);
-        let events = ralph.world.events();
-        assert_eq!(
-            (events.of("iteration.idle").len(), events.of("delay.started").len()),
-            (2, 0),
-            "{settings}"
-        );
-    }
+fn absent_and_empty_idle_settings_wait_by_the_defaults_and_false_never_waits() {
     let ralph = Ralph::of(IDLE);
-    let live = ralph.write("idle: {}", "x").start(&["-n", "2"]);
-    let events = ralph.world.wait_for("delay.started", 1);
-    assert_eq!(events.last("delay.started")["wait_ms"], 30_000);
-    let plan = &events.0[0]["plan"]["idle"]["wait"];
+    ralph.write("idle: false", "x").run(&["-n", "2"]).expect(3);
+    let events = ralph.world.events();
+    assert_eq!((events.of("iteration.idle").len(), events.of("delay.started").len()), (2, 0));
+
     let backoff = json!({"initial": "30s", "factor": 2.0, "max": "5m"});
-    assert_eq!(*plan, json!({"backoff": backoff}));
-    let until = events.last("delay.started")["until"].as_str().expect("a time");
-    assert!(until > events.last("delay.started")["at"].as_str().expect("a time"));
+    for (settings, by_default) in [("", true), ("idle:", false), ("idle: ~", false), ("idle: {}", false)] {
+        let ralph = Ralph::of(IDLE);
+        let live = ralph.write(settings, "x").start(&["-n", "2"]);
+        let events = ralph.world.wait_for("delay.started", 1);
+        assert_eq!(events.last("delay.started")["wait_ms"], 30_000, "{settings}");
+        assert_eq!(events.0[0]["plan"]["idle"]["wait"], json!({"backoff": backoff}), "{settings}");
+        let told = "no `idle` is set: 30s at first, 5m at most; change it with `idle: {delay: 5m}`";
+        wait_until("that it waits", || live.stdout().contains("\nwaiting: idle: next look in 30s, at "));
+        ralph.world.ralph(["stop"]).expect(0);
+        assert_eq!(live.wait().expect(130).stdout.contains(told), by_default, "{settings}");
+        assert_eq!(ralph.world.events().last("delay.ended")["early"], true);
+    }
+}
+
+#[test]
+fn an_agent_that_says_three_times_that_there_is_nothing_to_do_is_waited_for() {
+    let ralph = Ralph::of("say There is nothing to do.");
+    let live = ralph.write("", "x").start(&["-n", "9"]);
+    let events = ralph.world.wait_for("delay.started", 1);
+    assert_eq!(events.finished(), [1, 2, 3], "not a fourth time at full speed");
+    let wait = events.last("delay.started");
+    assert_eq!((&wait["reason"], &wait["wait_ms"]), (&json!("idle"), &json!(30_000)));
+    let list = ralph.world.ralph(["list"]).expect(0).stdout;
+    assert!(list.contains("  idle (3 in a row): next look in "), "{list}");
+    let status = ralph.world.ralph(["status"]).expect(0).stdout;
+    assert!(status.contains("waiting: idle (3 in a row): next look in "), "{status}");
+    // The alarm did not start the count over.
+    ralph.world.ralph(["unpause", "--now"]).expect(0);
+    let events = ralph.world.wait_for("delay.started", 2);
+    assert_eq!((events.finished().len(), &events.last("delay.started")["wait_ms"]), (4, &json!(60_000)));
     ralph.world.ralph(["stop"]).expect(0);
     live.wait().expect(130);
-    assert_eq!(ralph.world.events().last("delay.ended")["early"], true);
+    ralph.world.verify();
 }
 
 #[test]
@@ -78,7 +95,7 @@ fn wrong_settings_are_errors_at_their_place() {
         ("idle: {dealy: 5}", "did you mean `delay`?"),
         ("on_state: {blocked: {dely: 5}}", "did you mean `delay`?"),
         ("idle: {delay: 9m, max_delay: 1m}", "longer than"),
-        ("idle: 30s", "expected a mapping"),
+        ("idle: 30s", "expected a mapping, or `false`"),
         ("idle: [1]", "expected a mapping"),
         ("on_state: {idle: wait}", "unknown key `on_state.idle`"),
         ("on_state: {blocked: sleep}", "unknown value `sleep`"),
@@ -119,8 +136,8 @@ fn wrong_settings_are_errors_at_their_place() {
 #[test]
 fn a_wake_that_has_nothing_to_end_is_worth_a_warning() {
     let ralph = Ralph::of(IDLE);
-    let done = ralph.write("wake: {files: [inbox]}", "x").world.ralph(["check", "r"]).expect(0);
-    for part in ["warning: `wake`", "r/RALPH.md:4:7", "add `idle: {}`"] {
+    let done = ralph.write("wake: {files: [inbox]}\nidle: false", "x").world.ralph(["check", "r"]).expect(0);
+    for part in ["warning: `wake`", "r/RALPH.md:4:7", "remove `idle: false`"] {
         assert!(done.stderr.contains(part), "{}", done.stderr);
     }
     let done = ralph.write("wake: {files: [inbox]}\nidle: {}", "x").world.ralph(["check", "r"]).expect(0);
@@ -212,7 +229,7 @@ fn agents_that_need_a_person_wait_stop_or_ask() {
     let ralph = Ralph::of("save-prompt prompt-%i.txt\non 1: say <ralph>BLOCKED: which one?</ralph>");
     let live = ralph.write("on_state: {blocked: ask}", "x").start(&["-n", "2"]);
     ralph.world.wait_for("delay.started", 1);
-    wait_until("that it asks", || live.stdout().contains(") to: which one?\n"));
+    wait_until("that it asks", || live.stdout().contains("needs you: which one? ralph say 'ANSWER' --run "));
     ralph.world.ralph(["say", "the small one"]).expect(0);
     live.wait().expect(3);
     assert!(ralph.world.read("prompt-2.txt").contains("the small one"));

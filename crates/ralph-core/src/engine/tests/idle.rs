@@ -1,7 +1,7 @@
 //! Waits for work: what comes late, what a crash leaves of them, and how far they grow.
 
 use super::*;
-use crate::event::{DelayReason, WakeCause, WakeTriggered};
+use crate::event::{DelayReason, StuckEvidence, WakeCause, WakeTriggered};
 use crate::hat::{HatPlan, HatsPlan};
 use crate::marker::AgentState;
 use crate::plan::{Backoff, IdlePlan, WaitPlan, WakePlan};
@@ -260,4 +260,50 @@ fn a_hat_that_is_idle_does_not_keep_another_one_waiting() {
     };
     assert_eq!(first_turn(vec![hat("one"), hat("two")]), (true, false));
     assert_eq!(first_turn(vec![hat("one")]), (false, true), "nobody has anything to do");
+}
+
+#[test]
+fn an_agent_that_says_so_in_its_own_words_is_waited_for_from_the_third_time_on() {
+    let says = |run: &mut Run, nothing: bool| {
+        let evidence = Some(Box::new(StuckEvidence { version: 1, nothing, ..StuckEvidence::default() }));
+        let exited = AgentExited { evidence, ..run.later(1).exited(Exit::Code(0)) };
+        run.send(Report::AgentExited(Box::new(exited)));
+        matches!(run.engine.state().phase, Phase::Waiting(_))
+    };
+    let mut run = Run::new(Plan { idle: IdlePlan { wake: None, ..idle_plan(None).idle }, ..plan() });
+    assert_eq!([says(&mut run, true), says(&mut run, true), says(&mut run, true)], [false, false, true]);
+    assert_eq!((run.waiting().0, run.sleeps()), (DelayReason::Idle, secs(30)));
+    assert!(says(&mut run, true));
+    assert_eq!((run.engine.state().idle_streak(), run.sleeps()), (4, secs(60)));
+    assert_eq!(run.engine.state().idle.waited, secs(90));
+    assert!(!says(&mut run, false), "there is work again");
+    assert_eq!((run.engine.state().idle_streak(), run.engine.state().idle.waited), (0, secs(0)));
+    // Where nobody wants it to wait it does not.
+    let mut run = Run::new(plan());
+    assert!((0..5).all(|_| !says(&mut run, true)));
+}
+
+#[test]
+fn an_empty_prompt_pauses_the_run_and_is_no_failure() {
+    let mut run = Run::new(plan());
+    let empty = || Exit::NoPrompt { message: "the prompt is empty".to_owned() };
+    let paused = ["agent.exited", "iteration.interrupted", "run.paused"];
+    assert_eq!(run.exit(empty()), paused);
+    assert_eq!(run.engine.state().paused_for.as_deref(), Some("the prompt is empty"));
+    assert_eq!(
+        run.send(Command::UnpauseRun { now: false }),
+        ["unpause.requested", "run.unpaused", "iteration.started"]
+    );
+    assert_eq!(
+        (run.spawned().map(|(iteration, ..)| iteration), &run.engine.state().paused_for),
+        (Some(1), &None)
+    );
+    for _ in 0..9 {
+        assert_eq!(run.exit(empty()), paused, "however often");
+        run.send(Command::UnpauseRun { now: false });
+    }
+    assert_eq!(run.engine.state().consecutive_failures, 0);
+    // A stop that came meanwhile is heeded.
+    run.send(stop(StopHow::AfterIteration));
+    assert_eq!(run.exit(empty()), ["agent.exited", "iteration.interrupted", "run.stopped"]);
 }

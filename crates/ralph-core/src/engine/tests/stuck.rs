@@ -27,7 +27,8 @@ impl Run {
     fn finds(&mut self, findings: &[Finding]) -> Vec<&'static str> {
         let deciding = findings.iter().filter(|finding| finding.role.decides());
         let score = deciding.map(|finding| finding.score).fold(0.0, f64::max);
-        let evidence = StuckEvidence { version: 1, score, outage: false, findings: findings.to_vec() };
+        let evidence =
+            StuckEvidence { version: 1, score, findings: findings.to_vec(), ..StuckEvidence::default() };
         let exited = self.later(1).exited(Exit::Code(0));
         let exited = AgentExited { evidence: Some(Box::new(evidence)), ..exited };
         self.send(Report::AgentExited(Box::new(exited)))

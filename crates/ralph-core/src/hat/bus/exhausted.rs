@@ -39,5 +39,5 @@ pub(super) fn exhausted_payload(event: &HatExhausted, hat: &Hat) -> Payload {
         undelivered: left(&hat.missed),
         unanswered: left(&hat.unanswered),
     };
-    Payload::Text(serde_json::to_string(&told).unwrap_or_default())
+    Payload::Text(serde_json::to_string(&told).unwrap_or_else(|error| format!("cannot be told: {error}")))
 }

@@ -3,6 +3,7 @@
 //! A section of the plan ([`section!`](super::section)) names such a type for each of its fields, and holds the plain
 //! value: `Limit<Count>` is read as a whole number of at least 1 or the word `none`, and held as an `Option<u32>`.
 
+mod bytes;
 mod command;
 mod number;
 mod text;
@@ -16,8 +17,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
+pub use bytes::Bytes;
 pub use command::{CommandLine, shell_operator};
-pub use number::{Amount, Count, Factor, Price, Ratio, Size, Tokens, Usd};
+pub use number::{Amount, Count, Factor, Price, Ratio, Share, Size, Tokens, Usd};
 pub use text::{PathPattern, PatternText, Regex, Text, TopicText};
 pub use time::{Delay, Timeout};
 

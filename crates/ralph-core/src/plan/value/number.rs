@@ -164,6 +164,44 @@ impl Quantity for Ratio {
     }
 }
 
+/// A share that is also written as `80%`: more than 0, at most 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Share(pub f64);
+
+quantity!(Share);
+leaf!(Share, f64, |it| it.0, |it| Self(*it));
+
+impl Quantity for Share {
+    const SCHEMA_NAME: &'static str = "Share";
+
+    fn expected() -> String {
+        "a share such as 80%".to_owned()
+    }
+
+    fn from_float(value: f64) -> Result<Self, String> {
+        match value > 0.0 && value <= 1.0 {
+            true => Ok(Self(value)),
+            false => Err("must be above 0% and at most 100%".to_owned()),
+        }
+    }
+
+    fn from_text(text: &str) -> Option<Result<Self, String>> {
+        let percent = text.trim().strip_suffix('%')?.trim().parse::<f64>().ok()?;
+        Some(Self::from_float(percent / 100.0))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "number", "exclusiveMinimum": 0, "maximum": 1 },
+                { "type": "string", "pattern": "^ *[0-9.]+ *% *$" },
+            ],
+            "examples": ["80%"],
+        })
+    }
+}
+
 /// A factor of at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -25,7 +25,7 @@ impl Disk {
         for (at, event) in events {
             *seq = seq.next();
             let record = Record { seq: *seq, at: *at, event: event.clone() };
-            self.tail.extend_from_slice(record.encode(chain).as_bytes());
+            self.tail.extend_from_slice(record.encode(chain).expect("a line").as_bytes());
         }
     }
 

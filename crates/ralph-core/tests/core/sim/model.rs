@@ -162,6 +162,7 @@ impl Model {
         match event {
             Event::RunResumed(resumed) => self.resumed(at, &resumed.settings.event_loop),
             Event::StopRequested(request) => self.stop_requested(request),
+            Event::IterationEndRequested {} => self.must_follow = Some("agent.killed"),
             Event::PauseRequested {} => self.pause_requested = true,
             Event::UnpauseRequested { now } => self.unpause_requested(*now),
             Event::GuidanceAdded(guidance) => {

@@ -97,6 +97,7 @@ impl Patience {
             (_, Some(KillCause::Stop | KillCause::Escalated)) => {
                 return Cure::Stop(InterruptCause::Stop, None);
             }
+            (_, Some(KillCause::Person)) => return Cure::Finish(Outcome::Failed),
             (_, Some(KillCause::Timeout)) => return Cure::Finish(Outcome::TimedOut),
             (_, Some(KillCause::Silence)) => return Cure::Finish(Outcome::Silent),
             (_, Some(KillCause::Hung)) => return Cure::Finish(Outcome::Hung),

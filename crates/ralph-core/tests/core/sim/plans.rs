@@ -86,6 +86,7 @@ fn reaction(rng: &mut Rng) -> Reaction {
 fn idle(rng: &mut Rng) -> IdlePlan {
     let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
     IdlePlan {
+        by_default: false,
         wait: (!rng.one_in(3)).then(|| wait(rng)),
         on_blocked: if rng.one_in(2) { Reaction::Stop } else { reaction(rng) },
         on_review: reaction(rng),
@@ -154,7 +155,14 @@ pub fn started(rng: &mut Rng) -> RunStarted {
         hats,
         ..Plan::new("sim", "/w", Task::Text("t".into()), first)
     };
-    RunStarted { run: RunId("run".into()), format: FORMAT, version: "0".into(), pid: 1, plan }
+    RunStarted {
+        run: RunId("run".into()),
+        format: FORMAT,
+        version: "0".into(),
+        pid: 1,
+        plan,
+        containment: None,
+    }
 }
 
 pub fn resumed(limits: EventLoop) -> RunResumed {

@@ -233,9 +233,10 @@ impl<'a> Sim<'a> {
     fn person(&mut self, paused: bool) -> Command {
         let how = self.rng.pick(&[StopHow::AfterIteration, StopHow::Terminate, StopHow::Kill]);
         let by = self.rng.pick(&[Interrupt::Int, Interrupt::Term, Interrupt::Hup]);
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0 => Command::StopRun(StopRequest { how, by }),
             5 => Command::SkipWait,
+            8 => Command::EndIteration,
             1 | 2 if !paused => Command::PauseRun,
             1..=4 => Command::UnpauseRun { now: self.rng.one_in(2) },
             6 => match self.any_hat() {

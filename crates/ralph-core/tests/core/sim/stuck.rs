@@ -45,7 +45,7 @@ pub fn found(plan: &StuckPlan, iteration: IterationNumber, rng: &mut Rng) -> Opt
             add("signature", plan.signature, 1.0, None);
         }
     }
-    Some(Box::new(StuckEvidence { version: 1, score, outage: false, findings }))
+    Some(Box::new(StuckEvidence { version: 1, score, findings, ..StuckEvidence::default() }))
 }
 
 pub fn plan(rng: &mut Rng) -> StuckPlan {

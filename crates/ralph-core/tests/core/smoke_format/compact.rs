@@ -42,6 +42,8 @@ pub fn compact(event: &Event, now: Timestamp) -> String {
                 DelayReason::Failure => "failure",
                 DelayReason::Limit => "limit",
                 DelayReason::Outage => "outage",
+                DelayReason::Budget => "budget",
+                DelayReason::Quota => "quota",
                 DelayReason::Idle => "idle",
                 DelayReason::Review => "review",
                 DelayReason::Blocked => "blocked",
@@ -80,6 +82,7 @@ fn killed_by(why: &KillCause) -> &str {
         KillCause::Hung => "hung",
         KillCause::Guard(key) => key.as_str(),
         KillCause::Stop => "stop",
+        KillCause::Person => "person",
         KillCause::Escalated => "escalated",
     }
 }

@@ -73,7 +73,8 @@ impl Runner {
         let plan = plan(&header.plan)?;
         let now = Timestamp::from_millis(1_768_730_400_000);
         let run = RunId("run".into());
-        let started = RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan };
+        let started =
+            RunStarted { run, format: FORMAT, version: "0".into(), pid: 1, plan, containment: None };
         let (engine, step) = Engine::start(now, started);
         let expected = header.decisions.clone().into();
         let (queue, records) = (Vec::new(), Vec::new());
@@ -143,6 +144,7 @@ impl Runner {
                 Effect::KillGates { grace } => self.kill_gates(grace),
                 // What a person brings comes from the fixture.
                 Effect::StartWake { epoch, .. } => self.wake = Some(epoch),
+                Effect::ReadLedger => {}
                 Effect::StopWake => self.wake = None,
                 Effect::StartTimer { timer, when } => {
                     let due = match when {
@@ -162,7 +164,7 @@ impl Runner {
         let findings: Vec<Finding> = script.finds.iter().map(|alarm| alarm.finding(plan)).collect();
         let decides = findings.iter().any(|finding| finding.role.decides());
         let score = if decides { 1.0 } else { 0.0 };
-        let evidence = StuckEvidence { version: 1, score, outage: false, findings };
+        let evidence = StuckEvidence { version: 1, score, findings, ..StuckEvidence::default() };
         plan.enabled.then(|| Box::new(evidence))
     }
 
@@ -360,7 +362,7 @@ impl Runner {
         let mut verifier = Verifier::default();
         for (i, (at, event)) in self.records.iter().enumerate() {
             let seq = Seq(i as u64 + 1);
-            let line = Record { seq, at: *at, event: event.clone() }.encode(&mut out);
+            let line = Record { seq, at: *at, event: event.clone() }.encode(&mut out).expect("a line");
             let record =
                 Record::decode(line.trim_end().as_bytes(), &mut back, seq).map_err(|e| e.to_string())?;
             verifier.push(&record).map_err(|d| format!("a replay differs: {d:?}"))?;

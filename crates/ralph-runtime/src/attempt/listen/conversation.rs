@@ -4,10 +4,10 @@
 use jiff::tz::TimeZone;
 use ralph_agents::agent::ToolResults;
 use ralph_agents::{
-    AgentSignal, Dialogue, Opening, Outcome, Reply, RunSummary, agent, failure, price, verdict,
+    AgentSignal, Dialogue, Opening, Outcome, QuotaTold, Reply, RunSummary, agent, failure, price, verdict,
 };
 use ralph_core::event::{
-    AgentExited, AgentRetrying, Exit, ToolCall, ToolCalled, ToolFinished, ToolResult, UsageUpdated,
+    AgentExited, AgentRetrying, Exit, QuotaSeen, ToolCall, ToolCalled, ToolFinished, ToolResult, UsageUpdated,
 };
 use ralph_core::failure::Failure;
 use ralph_core::input::Report;
@@ -205,8 +205,8 @@ impl Conversation {
     fn used(&self) -> (Usage, Option<f64>) {
         let usage = self.summary.totals.usage();
         let by_price = || {
-            let model = self.summary.model.as_deref().or(self.model.as_deref())?;
-            Some(price::cost_usd(&usage?, price::find(model, &self.prices)?))
+            let model = self.summary.model.as_deref().or(self.model.as_deref());
+            self.summary.totals.cost_by_price(model, &self.prices)
         };
         (usage.unwrap_or_default(), self.summary.totals.cost_usd().or_else(by_price))
     }
@@ -234,6 +234,8 @@ impl Conversation {
         };
         exited.failure = exited.error.as_ref().and_then(|_| self.failure(now));
         (exited.usage, exited.cost_usd) = self.used();
+        exited.model = self.summary.model.clone();
+        exited.quotas = self.summary.quotas.iter().map(quota).collect();
         // Some streams have their one answer only in their result.
         if let Some(text) = self.summary.final_text().filter(|_| !self.spoke) {
             self.speech.message(text);
@@ -269,6 +271,11 @@ fn cut(text: &str, most: usize) -> (&str, bool) {
 
 fn shorten(text: &mut String, most: usize) {
     text.truncate(cut(text, most).0.len());
+}
+
+fn quota(told: &QuotaTold) -> QuotaSeen {
+    let at = |seconds: i64| Timestamp::from_millis(seconds.saturating_mul(1000));
+    QuotaSeen { window: told.window.clone(), used: told.used, resets_at: told.resets_at.map(at) }
 }
 
 #[cfg(test)]

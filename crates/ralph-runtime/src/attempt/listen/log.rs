@@ -1,23 +1,32 @@
 //! The log of an attempt: everything the agent prints, as it comes.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use ralph_core::ids::IterationNumber;
 use ralph_core::time::Timestamp;
+use ralph_evidence::redact::Redactor;
+use ralph_store::plain;
 
 use crate::spool::Spool;
 
 pub(crate) struct Log {
+    redactor: Arc<Redactor>,
     spool: Spool,
     /// The user's own copy, where one was asked for.
     copy: Option<File>,
 }
 
 impl Log {
-    pub(crate) fn new(spool: Spool, copy: Option<File>) -> Self {
-        Self { spool, copy }
+    pub(crate) fn new(spool: Spool, copy: Option<File>, redactor: Arc<Redactor>) -> Self {
+        Self { redactor, spool, copy }
+    }
+
+    /// What no secret may get past on its way to the log and to everybody else.
+    pub(super) fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor)
     }
 
     /// A log that cannot be written keeps no agent from working.
@@ -38,9 +47,9 @@ impl Log {
 
 /// The user's own copy of the log: one file per iteration, everything in it.
 pub(crate) fn create_copy(dir: &Path, iteration: IterationNumber, at: Timestamp) -> io::Result<File> {
-    fs::create_dir_all(dir)?;
+    plain::make_folders(dir)?;
     let time = at.to_string();
     let stamp: String = time.chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
     let name = format!("{:03}_{}.log", iteration.0, stamp.replace('T', "-"));
-    OpenOptions::new().append(true).create(true).open(dir.join(name))
+    plain::append(&dir.join(name))
 }

@@ -14,6 +14,7 @@ use ralph_core::marker::Rules;
 use ralph_core::plan::{AgentPlan, Plan};
 use ralph_core::time::Timestamp;
 use ralph_evidence::detector::Sketch;
+use ralph_evidence::redact;
 
 use self::conversation::Conversation;
 pub(crate) use self::log::{Log, create_copy};
@@ -32,6 +33,8 @@ pub(crate) struct AttemptKey {
 
 /// Listens to one attempt.
 pub(crate) struct Listener {
+    /// Of standard output, and of standard error.
+    redacted: [redact::Stream; 2],
     log: Log,
     agent: Speaker,
 }
@@ -69,7 +72,7 @@ impl Listener {
                 plan.kept_output(),
             ))),
         };
-        Self { log, agent }
+        Self { redacted: Default::default(), log, agent }
     }
 
     /// Prepares what is said first to an agent that is answered.
@@ -94,6 +97,15 @@ impl Listener {
         input: &mut Input,
         tell: &mut dyn FnMut(Report),
     ) {
+        let own = &mut self.redacted[usize::from(stream == Stream::Stderr)];
+        let bytes = own.push(&self.log.redactor(), bytes);
+        if !bytes.is_empty() {
+            self.pass(stream, &bytes, input, tell);
+        }
+    }
+
+    /// What is left of it without secrets.
+    fn pass(&mut self, stream: Stream, bytes: &[u8], input: &mut Input, tell: &mut dyn FnMut(Report)) {
         self.log.write(bytes);
         match &mut self.agent {
             Speaker::Plain(plain) => plain.take(stream, bytes, tell),
@@ -111,11 +123,18 @@ impl Listener {
     /// Adds to the report what the output came to. `exited` says already how the process ended. Gives what the detectors
     /// of stuck runs see of it.
     pub(crate) fn finish(
-        self,
+        mut self,
         exited: &mut AgentExited,
         now: Timestamp,
         tell: &mut dyn FnMut(Report),
     ) -> Option<Box<Sketch>> {
+        for (stream, n) in [(Stream::Stdout, 0), (Stream::Stderr, 1)] {
+            let rest = self.redacted[n].finish(&self.log.redactor());
+            if !rest.is_empty() {
+                // Nobody is there any more to be answered.
+                self.pass(stream, &rest, &mut Input::default(), tell);
+            }
+        }
         exited.output_bytes = self.log.total();
         match self.agent {
             Speaker::Plain(plain) => Some(plain.finish(exited, tell)),

@@ -1,10 +1,9 @@
 //! What the prompt of a hat needs from outside the engine: chance, files, and the instructions as they are now.
 
-use std::fs;
-
 use ralph_core::hat::{HatPlan, Instructions};
-use ralph_core::plan::{AgentPlan, Plan};
+use ralph_core::plan::{AgentPlan, Plan, SandboxLevel};
 use ralph_core::prompt::{Draft, HatDraft};
+use ralph_store::plain::{self, Links};
 
 use super::memory;
 use crate::token::random;
@@ -24,7 +23,7 @@ fn instructions(hat: &HatPlan) -> Result<String, String> {
     let own = match &hat.instructions {
         None => String::new(),
         Some(Instructions::Text(text)) => text.clone(),
-        Some(Instructions::File(path)) => fs::read_to_string(path)
+        Some(Instructions::File(path)) => plain::read_text(path, Links::Follow, plain::TEXT)
             .map_err(|error| format!("cannot read the instructions {}: {error}", path.display()))?,
     };
     let extra = hat.extra_instructions.as_deref().unwrap_or_default();
@@ -46,7 +45,8 @@ fn save_payloads(plan: &Plan, turn: &HatDraft) -> Vec<(u64, String)> {
     let mut saved = Vec::new();
     for message in turn.to_files() {
         let name = format!("event-{}", message.id);
-        if memory::save_file(plan, &name, &message.payload.to_bytes()).is_ok() {
+        let bytes = message.payload.to_bytes();
+        if memory::save_file(plan, &name, &bytes).is_ok() {
             saved.push((message.id, format!(".ralph/{name}")));
         }
     }
@@ -56,4 +56,9 @@ fn save_payloads(plan: &Plan, turn: &HatDraft) -> Vec<(u64, String)> {
 /// The agent of a hat, where it has its own.
 pub(crate) fn agent<'a>(plan: &'a Plan, draft: &Draft) -> Option<&'a AgentPlan> {
     plan.hats.as_deref()?.hat(&draft.hat.as_ref()?.hat)?.agent.as_ref()
+}
+
+/// The sandbox of a hat, where it has its own.
+pub(crate) fn sandbox(plan: &Plan, draft: &Draft) -> Option<SandboxLevel> {
+    plan.hats.as_deref()?.hat(&draft.hat.as_ref()?.hat)?.sandbox
 }

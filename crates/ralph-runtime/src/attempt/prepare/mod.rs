@@ -1,20 +1,20 @@
 //! Before an agent starts: the text of its task, its hat, its memory, its prompt, and how its program is called.
 
+mod env;
 pub(crate) mod hat;
 pub(crate) mod memory;
 pub mod task;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ralph_agents::Opening;
 use ralph_core::marker::Rules;
-use ralph_core::plan::{AgentPlan, PromptVia};
+use ralph_core::plan::{AgentPlan, PromptVia, SandboxLevel};
 use ralph_core::prompt;
+use ralph_store::plain;
 
 use self::task::TaskError;
 use super::Attempt;
@@ -33,49 +33,45 @@ impl Attempt {
         let Shared { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
         self.offer_ralph()?;
-        let path = self.shared.path_variable();
+        let level = self.shared.sandbox.of_agent(hat::sandbox(plan, &self.spawn.prompt));
+        let path = self.shared.path_variable(level);
         let begun = Instant::now();
+        self.wait_before_commands();
         let task = task::text(self);
         let _ = self.before.set(begun.elapsed());
         let task = task.map_err(|error| match error {
             TaskError::Killed => NotPrepared::Killed,
+            TaskError::Empty(message) => NotPrepared::NoPrompt(message),
             TaskError::Failed(message) => NotPrepared::Other(message),
         })?;
         let draft = hat::complete(plan, &self.spawn.prompt).map_err(NotPrepared::Other)?;
-        memory::save(plan, &draft, &task);
-        let prompt = prompt::render(plan, &draft, &task);
+        // Before anything of this attempt is written: what is found here is secret from now on.
+        let agent = self.agent();
+        let own_env = env::resolve(self, agent).map_err(NotPrepared::Other)?;
+        let redactor = self.shared.secrets.redactor();
+        memory::save(plan, &draft, &task, &redactor);
+        let prompt = redactor.text(&prompt::render(plan, &draft, &task)).into_owned();
         let prompt_path = run.prompt(iteration, attempt);
         write_private(&prompt_path, &prompt)?;
 
-        let agent = self.agent();
         let _ = self.token.set(self.shared.tokens.issue(iteration, attempt));
         let pinned = self.shared.pins.get(&agent.program).map(Path::to_owned);
         let found = pinned.map_or_else(|| resolve_program(&agent.program, &plan.workspace, Some(&path)), Ok);
         let program =
             found.map_err(|error| NotPrepared::Missing(format!("cannot start the agent: {error}")))?;
-        let mut spec = Spec::new(program, &plan.workspace);
+        let sandbox = &self.shared.sandbox;
+        let given = [prompt_path.clone()];
+        let confine = sandbox.confine_agent(level, agent, &program, &given);
+        let mut spec = Spec { confine, ..Spec::new(program, &plan.workspace) };
         spec.args = agent.args.iter().map(OsString::from).collect();
         spec.kill_leftovers = plan.event_loop.kill_leftovers;
-        match &agent.prompt {
-            PromptVia::Stdin => spec.stdin = Stdin::File(prompt_path),
-            PromptVia::Dialogue => spec.stdin = Stdin::Pipe,
-            PromptVia::File { flag } => {
-                spec.args.extend(flag.iter().map(OsString::from));
-                spec.args.push(prompt_path.into_os_string());
-            }
-            PromptVia::Arg { flag } => {
-                if prompt.len() > MAX_ARGUMENT {
-                    return Err(NotPrepared::Other(format!(
-                        "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
-                        prompt.len()
-                    )));
-                }
-                spec.args.extend(flag.iter().map(OsString::from));
-                spec.args.push(OsString::from(&prompt));
-            }
-        }
-        spec.env = self.agents_environment(path);
-        spec.env.extend(agent.env.iter().map(|(key, value)| (key.into(), Some(value.into()))));
+        give_prompt(&mut spec, agent, &prompt, prompt_path)?;
+        spec.env = self.agents_environment(path, level);
+        // What ralph itself told the agent of a sandbox holds only where there is one.
+        let untrue = |key: &std::ffi::OsStr| {
+            key == "IS_SANDBOX" && !level.is_on() && agent.bypass.iter().any(|told| told == "IS_SANDBOX=1")
+        };
+        spec.env.extend(own_env.into_iter().filter(|(key, _)| !untrue(key)));
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
             NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))
@@ -89,12 +85,19 @@ impl Attempt {
         let rules = Rules::new(&plan.signals(), &prompt);
         self.look_before();
         let of = AttemptKey { iteration, attempt };
-        let mut listener =
-            Listener::new(Log::new(spool, copy), of, &rules, agent, plan, self.shared.dialogue);
+        let log = Log::new(spool, copy, redactor);
+        let mut listener = Listener::new(log, of, &rules, agent, plan, self.shared.dialogue);
         if spec.stdin == Stdin::Pipe {
             listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
         }
         Ok((spec, listener))
+    }
+
+    /// Commands may change files: what was there has to be safe before they run.
+    fn wait_before_commands(&self) {
+        if !self.shared.plan.commands.is_empty() {
+            self.shared.checkpoints.wait();
+        }
     }
 
     /// The folder on the agent's PATH holds `ralph`, and nothing else.
@@ -126,31 +129,58 @@ impl Attempt {
         own.map(|(key, value)| (OsString::from(key), Some(value.to_string().into()))).to_vec()
     }
 
+    fn socket(&self, level: SandboxLevel) -> PathBuf {
+        if level.is_on() { self.shared.run.emit_socket() } else { self.shared.run.socket() }
+    }
+
     /// What only the agent finds there: its hat, and the way to publish.
-    fn agents_environment(&self, path: OsString) -> Vec<(OsString, Option<OsString>)> {
+    fn agents_environment(&self, path: OsString, level: SandboxLevel) -> Vec<(OsString, Option<OsString>)> {
         let hat = self.spawn.prompt.hat.as_ref().map(|turn| OsString::from(turn.hat.as_str()));
         let own: [(&str, Option<OsString>); 3] = [
             ("RALPH_HAT", hat),
-            ("RALPH_SOCKET", Some(self.shared.run.socket().into_os_string())),
+            ("RALPH_SOCKET", Some(self.socket(level).into_os_string())),
             ("RALPH_TOKEN", self.token.get().map(OsString::from)),
         ];
-        let mut all = self.shared.environment(path);
+        let mut all = self.shared.environment(path, level);
         all.extend(self.environment());
         all.extend(own.map(|(key, value)| (OsString::from(key), value)));
         all
     }
 }
 
+/// The way that this agent takes its prompt.
+fn give_prompt(spec: &mut Spec, agent: &AgentPlan, prompt: &str, path: PathBuf) -> Result<(), NotPrepared> {
+    match &agent.prompt {
+        PromptVia::Stdin => spec.stdin = Stdin::File(path),
+        PromptVia::Dialogue => spec.stdin = Stdin::Pipe,
+        PromptVia::File { flag } => {
+            spec.args.extend(flag.iter().map(OsString::from));
+            spec.args.push(path.into_os_string());
+        }
+        PromptVia::Arg { flag } => {
+            if prompt.len() > MAX_ARGUMENT {
+                return Err(NotPrepared::Other(format!(
+                    "the prompt of {} bytes does not fit into an argument; use `prompt: stdin` or `prompt: file`",
+                    prompt.len()
+                )));
+            }
+            spec.args.extend(flag.iter().map(OsString::from));
+            spec.args.push(OsString::from(prompt));
+        }
+    }
+    Ok(())
+}
+
 pub(super) enum NotPrepared {
     Missing(String),
+    NoPrompt(String),
     Other(String),
     /// The run was told to end before there was an agent.
     Killed,
 }
 
 fn write_private(path: &Path, text: &str) -> Result<(), NotPrepared> {
-    let mut options = fs::OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
+    plain::create(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| NotPrepared::Other(format!("cannot store the prompt {}: {error}", path.display())))
 }

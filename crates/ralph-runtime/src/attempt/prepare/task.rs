@@ -1,7 +1,6 @@
 //! The text of the task as it is now: read again before every iteration, with the output of its commands in it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -10,6 +9,7 @@ use ralph_core::event::CommandFinished;
 use ralph_core::input::Report;
 use ralph_core::plan::{CommandPlan, Plan, Task};
 use ralph_core::ralph_md::{self, CREDIT, Values};
+use ralph_store::plain::{self, Links};
 
 use crate::attempt::Attempt;
 use crate::both_ends::BothEnds;
@@ -17,6 +17,7 @@ use crate::executor::report;
 use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
 use crate::process::{Exit, Stream};
+use crate::redacted::Redacted;
 
 /// What is recorded of a command's output.
 const TAIL_MAX: usize = 1000;
@@ -24,6 +25,8 @@ const TAIL_MAX: usize = 1000;
 pub(crate) enum TaskError {
     /// The run was told to end meanwhile.
     Killed,
+    /// There is nothing in it.
+    Empty(String),
     Failed(String),
 }
 
@@ -32,6 +35,9 @@ pub(crate) fn text(attempt: &Attempt) -> Result<String, TaskError> {
     let plan = &attempt.shared.plan;
     // Before the commands: without a prompt there is no need for them.
     let text = read(&plan.task).map_err(TaskError::Failed)?;
+    if let Some(message) = empty(&plan.task, &text) {
+        return Err(TaskError::Empty(message));
+    }
     let outputs = run_commands(attempt)?;
     Ok(complete(plan, attempt.spawn.iteration.0, &text, &outputs))
 }
@@ -61,7 +67,7 @@ pub fn read(task: &Task) -> Result<String, String> {
         Task::Text(text) => return Ok(text.clone()),
         Task::File(path) | Task::RalphMd(path) => path,
     };
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = plain::read(path, Links::Follow, plain::TEXT).map_err(|error| {
         let why = match error.kind() {
             ErrorKind::NotFound => "it is gone".to_owned(),
             _ => error.to_string(),
@@ -76,6 +82,15 @@ pub fn read(task: &Task) -> Result<String, String> {
         Task::RalphMd(_) => ralph_md::body(&text),
         _ => text,
     })
+}
+
+/// An agent without a task does whatever it likes, and is paid for it.
+fn empty(task: &Task, text: &str) -> Option<String> {
+    let path = match task {
+        Task::File(path) | Task::RalphMd(path) => path.display(),
+        Task::Text(_) => return None,
+    };
+    text.trim().is_empty().then(|| format!("the prompt {path} has become empty"))
 }
 
 /// Line and column of a byte, from 1.
@@ -120,13 +135,15 @@ fn run_commands(attempt: &Attempt) -> Result<Vec<String>, TaskError> {
 
 fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskError> {
     let shared = &attempt.shared;
-    let kept: Arc<Mutex<(BothEnds, BothEnds)>> = Arc::default();
+    let clean = Redacted::of(&shared.secrets);
+    let kept = Arc::new(Mutex::new((BothEnds::default(), BothEnds::default(), clean)));
     let sink = Arc::clone(&kept);
     let env = attempt.environment();
     let job = Job { words: &plan.words, cwd: &plan.cwd, env, timeout: plan.timeout };
     let ended = job.run(&shared.ground(Finds::Ralph), &attempt.group, move |stream, bytes| {
-        let (stdout, stderr) = &mut *lock(&sink);
-        if stream == Stream::Stdout { stdout.push(bytes) } else { stderr.push(bytes) }
+        let (stdout, stderr, clean) = &mut *lock(&sink);
+        let bytes = clean.push(stream, bytes);
+        if stream == Stream::Stdout { stdout.push(&bytes) } else { stderr.push(&bytes) }
     });
     let (finished, timed_out) = match ended {
         JobEnd::Ran { finished, timed_out } => (finished, timed_out),
@@ -135,7 +152,13 @@ fn run_command(attempt: &Attempt, plan: &CommandPlan) -> Result<String, TaskErro
             return Err(TaskError::Failed(format!("cannot run the command `{}`: {message}", plan.name)));
         }
     };
-    let (stdout, stderr) = std::mem::take(&mut *lock(&kept));
+    let (stdout, stderr) = {
+        let (stdout, stderr, clean) = &mut *lock(&kept);
+        let [rest, rest_of_errors] = clean.finish();
+        stdout.push(&rest);
+        stderr.push(&rest_of_errors);
+        (std::mem::take(stdout), std::mem::take(stderr))
+    };
     let text = stdout.text() + &stderr.text();
     let finished = CommandFinished {
         iteration: attempt.spawn.iteration,

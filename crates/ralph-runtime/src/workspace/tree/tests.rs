@@ -1,8 +1,10 @@
 use super::*;
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
+
+use ignore::WalkBuilder;
 
 struct Place {
     dir: tempfile::TempDir,
@@ -252,11 +254,11 @@ fn a_damaged_index_is_an_error_and_never_a_panic() {
         place.run(&["update-index", "--index-version", version]);
         let index = fs::read(place.path().join(".git/index")).expect("index");
         for cut in 0..index.len() {
-            let _ = super::super::git_index::parse(&index[..cut], 20);
+            let _ = ralph_evidence::git_index::parse(&index[..cut], 20);
             for flip in [0x01, 0x80, 0xff] {
                 let mut damaged = index.clone();
                 damaged[cut] ^= flip;
-                let _ = super::super::git_index::parse(&damaged, 20);
+                let _ = ralph_evidence::git_index::parse(&damaged, 20);
             }
         }
     }

@@ -61,6 +61,7 @@ impl Model {
             KillCause::Silence => running.silent == Some(false),
             KillCause::Hung => running.silent == Some(true),
             KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
+            KillCause::Person => self.previous == "iteration.end_requested" && running.killed.is_none(),
             KillCause::Stop => self.stop_request.is_some() && running.killed.is_none(),
             KillCause::Escalated => self.stop_request.is_some() && running.killed.is_some(),
         };

@@ -41,6 +41,7 @@ impl Sim<'_> {
                 self.world.start_wake(self.now, epoch, &mut self.rng);
                 Ok(())
             }
+            Effect::ReadLedger => Ok(()),
             Effect::StopWake => {
                 self.world.stop_wake(&mut self.rng);
                 Ok(())

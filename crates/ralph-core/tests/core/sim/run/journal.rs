@@ -10,7 +10,9 @@ use crate::sim::model::{Check, Model, ensure};
 impl Sim<'_> {
     pub(super) fn sync(&mut self) -> Check {
         for record in self.disk.sync()? {
-            self.synced(&record).map_err(|why| format!("record {}: {why}", record.to_json()))?;
+            self.synced(&record).map_err(|why| {
+                format!("record {}: {why}", record.to_json().unwrap_or_else(|error| error.to_string()))
+            })?;
         }
         let (Some(folded), Some(engine)) = (self.folder.state(), &self.engine) else {
             return Err("the journal does not begin with run.started".into());

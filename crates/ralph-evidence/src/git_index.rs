@@ -1,10 +1,8 @@
 //! Git's index: the list of tracked paths, in versions 2, 3 and 4.
 
-use std::io;
-
 /// What is wanted of an index.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Index {
+pub struct Index {
     pub paths: Vec<Vec<u8>>,
     /// The id of the index that this one only adds to.
     pub shared: Option<String>,
@@ -15,13 +13,8 @@ const STAT: usize = 40;
 /// In the flags: two more bytes follow.
 const EXTENDED: u16 = 0x4000;
 
-pub(super) fn parse(bytes: &[u8], id_length: usize) -> io::Result<Index> {
-    read(bytes, id_length).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidData, "the index of the git repository cannot be read")
-    })
-}
-
-fn read(bytes: &[u8], id_length: usize) -> Option<Index> {
+/// Nothing if it is no index, or a damaged one. `id_length` is that of the repository's object ids, in bytes.
+pub fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
     let mut rest = Bytes { bytes, at: 0 };
     if rest.take(4)? != b"DIRC" {
         return None;

@@ -1,0 +1,5 @@
+//! Checkpoints and undo on real repositories, with the real git.
+
+mod agents;
+mod cases;
+mod support;
