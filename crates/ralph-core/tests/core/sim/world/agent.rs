@@ -144,7 +144,7 @@ fn checks(command: Option<&str>, ok: Option<bool>) -> Vec<CheckRun> {
         command: command.to_owned(),
         whole: true,
         wider: Vec::new(),
-        result: match ok {
+        compiles: false, result: match ok {
             Some(true) => CheckResult::Passed,
             Some(false) => CheckResult::Failed,
             None => CheckResult::Unknown,
