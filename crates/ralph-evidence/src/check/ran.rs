@@ -28,37 +28,37 @@ macro_rules! pattern {
 pattern!(
     SOME,
     r"(?mx)
-    ^OK[ ]\([1-9]\d*[ ]tests?, |
-    \btests[ ]passed,[ ]\d+[ ]tests[ ]failed[ ]out[ ]of[ ][1-9] |
-    ^Passed!\s+-[ ]Failed:\s+\d+,[ ]Passed:\s+[1-9] |
-    ^\s*[1-9]\d*[ ]pass$ |
-    \|[ ][1-9]\d*[ ]passed[ ]\| |
-    ^\s*Executed[ ][1-9]\d*[ ]tests?, |
-    ^All[ ][1-9]\d*[ ]tests[ ]passed\. |
-    \+[1-9]\d*:[ ]All[ ]tests[ ]passed! |
-    ^\s*[1-9]\d*[ ]passed[ ]\([^)]*\)$ |
-    ^Tests:\s+[1-9]\d*[ ]passed |
-    ^(?:Test[ ]Suites|\s*Test[ ]Files):?\s+[1-9]\d*[ ]passed |
-    ^\[info\][ ]Passed:[ ]Total[ ][1-9]
+    ^OK\x20\([1-9]\d*\x20tests?, |
+    \btests\x20passed,\x20\d+\x20tests\x20failed\x20out\x20of\x20[1-9] |
+    ^Passed!\s+-\x20Failed:\s+\d+,\x20Passed:\s+[1-9] |
+    ^\s*[1-9]\d*\x20pass$ |
+    \|\x20[1-9]\d*\x20passed\x20\| |
+    ^\s*Executed\x20[1-9]\d*\x20tests?, |
+    ^All\x20[1-9]\d*\x20tests\x20passed\. |
+    \+[1-9]\d*:\x20All\x20tests\x20passed! |
+    ^\s*[1-9]\d*\x20passed\x20\([^)]*\)$ |
+    ^Tests:\s+[1-9]\d*\x20passed |
+    ^(?:Test\x20Suites|\s*Test\x20Files):?\s+[1-9]\d*\x20passed |
+    ^\[info\]\x20Passed:\x20Total\x20[1-9]
 "
 );
 pattern!(
     NONE,
     r"(?mix)
-    no[ ]tests?[ ](?:were[ ])?(?:found|ran|run|executed|to[ ]run|collected|matched)\b |
-    \bno[ ]test[ ](?:files|cases|suites?|specs?)\b |
-    \bno[ ](?:examples|specs|scenarios)[ ]found |
-    \b(?:collected|found|discovered|running)[ ]0[ ](?:items|tests) |
-    ^\#[ ](?:tests|pass)[ ]0$ | ^ℹ[ ](?:tests|pass)[ ]0$ |
-    ^\s*0[ ](?:passing|pass|tests?|examples|specs|scenarios|passed)\b |
+    no\x20tests?\x20(?:were\x20)?(?:found|ran|run|executed|to\x20run|collected|matched)\b |
+    \bno\x20test\x20(?:files|cases|suites?|specs?)\b |
+    \bno\x20(?:examples|specs|scenarios)\x20found |
+    \b(?:collected|found|discovered|running)\x200\x20(?:items|tests) |
+    ^\#\x20(?:tests|pass)\x200$ | ^ℹ\x20(?:tests|pass)\x200$ |
+    ^\s*0\x20(?:passing|pass|tests?|examples|specs|scenarios|passed)\b |
     ^1\.\.0\b |
-    ^Ran[ ]0[ ]tests |
-    ^>[ ]Task[ ]\S*test\S*[ ](?:NO-SOURCE|SKIPPED) |
-    ^Tests[ ]run:[ ]0, |
-    ^No[ ]tests[ ]executed! |
-    ^Executed[ ]0[ ]tests |
-    \bTotal[ ]tests:[ ]0\b |
-    \bTests[ ]are[ ]skipped\b
+    ^Ran\x200\x20tests |
+    ^>\x20Task\x20\S*test\S*\x20(?:NO-SOURCE|SKIPPED) |
+    ^Tests\x20run:\x200, |
+    ^No\x20tests\x20executed! |
+    ^Executed\x200\x20tests |
+    \bTotal\x20tests:\x200\b |
+    \bTests\x20are\x20skipped\b
 "
 );
 // `ok  example.com/a  0.1s`: tests of it ran.
