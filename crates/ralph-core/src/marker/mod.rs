@@ -194,7 +194,8 @@ fn find(lines: &[Line], first: &str, rules: &Rules) -> Found {
     for (i, line) in lines.iter().enumerate() {
         let own = !line.shown && !line.is_continued_by(lines.get(i + 1));
         let counts = own && !rules.is_echo(before, &line.text);
-        let completes = rules.is_complete(&line.core) || rules.is_complete(&line.text);
+        let whole = !line.core.contains(escapes::MARK);
+        let completes = rules.is_complete(&line.core) || whole && rules.is_complete(&line.text);
         if counts && (completes || rules.is_promise(&lines[i..])) {
             found.complete = true;
         }

@@ -16,6 +16,8 @@ pub(super) struct Scene {
     fence: Option<Fence>,
     /// What shows all up to a line that has this in it.
     block: Option<String>,
+    /// What opened on the line of an item ends with the item: with a line that is indented less than this.
+    of_item: Option<usize>,
     /// What may show the lines since, if it is closed.
     open: Option<Open>,
     /// Where the texts of the items of a list begin that this line may belong to.
@@ -103,6 +105,10 @@ impl Scene {
     }
 
     fn place(&mut self, marked: &str, text: &str, seen: &mut Seen) {
+        let (indent, mut rest) = indentation(marked);
+        if self.of_item.is_some_and(|offset| indent < offset) {
+            (self.block, self.fence, self.of_item) = (None, None, None);
+        }
         if let Some(end) = &self.block {
             seen.covered = true;
             if text.to_ascii_lowercase().contains(end.as_str()) {
@@ -110,7 +116,6 @@ impl Scene {
             }
             return;
         }
-        let (indent, mut rest) = indentation(marked);
         if let Some(fence) = self.fence {
             seen.covered = true;
             if fence.is_closed_by(indent, rest) {
@@ -135,6 +140,7 @@ impl Scene {
             }
             (column, rest, self.item_age) = (column + width + spaces, inner, 0);
         }
+        self.of_item = self.items.last().copied().filter(|_| listed);
         self.surroundings(text, rest, listed, seen);
         seen.covered |= is_code;
         if let Some(fence) = Fence::at(column, rest) {

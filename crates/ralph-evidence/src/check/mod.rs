@@ -261,7 +261,9 @@ impl Walk<'_> {
                 Kind::Test => vouch::options(&check.program, &check.rest),
                 _ => Vouched::ByStatus,
             };
-            let placed = if check.program.contains('/') { Vouched::ByStatus } else { vouch::program(&words[0]) };
+            // A script of the project is what it says, wherever it is.
+            let is_script = check.program.contains('/') || check.program.ends_with("sh");
+            let placed = if is_script { Vouched::ByStatus } else { vouch::program(&words[0]) };
             self.add(check, sure && !weak, told.max(placed));
         }
     }

@@ -79,7 +79,8 @@ impl CheckReader {
             let named = !word.starts_with('-') && (!before.starts_with('-') || PLACES.contains(&before));
             place.is_some_and(outside) || named && word.starts_with(['/', '~']) && outside(word)
         });
-        words || outside(&check.dir)
+        let script = check.program.starts_with(['/', '~']) && outside(&check.program);
+        words || script || outside(&check.dir)
     }
 
     /// `cd /path/of/the/workspace && npm test` is `npm test`.

@@ -24,7 +24,7 @@ const ANY: Known = Known {
         "--experimental-vm-modules", "--test", "--enable-source-maps",
     ],
     values: &[
-        "--prefix", "--workspace", "--filter", "-C", "--cwd", "--dir", "--reporter", "--jobs", "-j", "--maxWorkers",
+        "--prefix", "-C", "--cwd", "--dir", "--reporter", "--jobs", "-j", "--maxWorkers",
         "--timeout", "--test-dir", "--testTimeout", "--max-workers", "--import", "--loader", "--reporters", "--cov-report",
         "--coverage.reporter", "--junitxml", "--logger", "--verbosity", "--test-threads", "--coverageReporters",
     ],
@@ -47,7 +47,7 @@ const KNOWN: &[Known] = &[
     Known { programs: &["go test", "gotestsum"], flags: &["-cover", "-short", "-failfast", "-json", "-race", "-count=1", "-mod=mod", "-mod=vendor"], values: &["-p", "-parallel", "-tags", "-timeout", "-count", "-coverprofile", "-shuffle", "-cpu"] },
     Known { programs: &["pytest", "py.test"], flags: &["-l", "-rs", "-rf", "-rfE", "-rx", "--ff", "--showlocals", "--disable-warnings", "--full-trace", "--strict-markers", "--cache-clear", "-nauto"], values: &["-n", "--maxfail", "-W", "--durations", "--cov", "--rootdir", "--tb", "-r"] },
     Known { programs: &["unittest", "manage.py"], flags: &["discover", "-b", "-f", "--buffer", "--keepdb", "--noinput", "--no-input"], values: &["-t", "--settings"] },
-    Known { programs: &["npm", "pnpm", "yarn", "bun"], flags: &["--include-workspace-root"], values: &["-w", "-F"] },
+    Known { programs: &["npm", "pnpm", "yarn", "bun", "turbo", "lerna"], flags: &["--include-workspace-root"], values: &["-w", "-F", "--workspace", "--filter", "--scope"] },
     Known { programs: &["jest", "react-scripts"], flags: &["--colors"], values: &["-w", "--rootDir"] },
     Known { programs: &["make", "gmake", "ninja", "just", "task", "rake"], flags: &["-k", "-B", "-w", "--keep-going"], values: &["-l"] },
     Known { programs: &["gradle"], flags: &["--offline", "--rerun-tasks", "--rerun", "--no-build-cache", "--build-cache", "--no-configuration-cache", "--configuration-cache", "--scan", "--warning-mode=all"], values: &["-p", "-b", "--console", "--tests", "--max-workers"] },
@@ -63,7 +63,7 @@ const KNOWN: &[Known] = &[
 /// Beginnings of options with a value in the same word.
 const HARMLESS_PREFIXES: &[&str] = &[
     "--allow-", "--cov=", "--cov-", "--durations=", "--junitxml=", "--maxfail=", "-count=", "-timeout=", "-coverprofile=", "-tags=",
-    "--console=", "--warning-mode=", "-T", "--workspace=", "--prefix=", "--filter=", "--max-workers=", "--jobs=",
+    "--console=", "--warning-mode=", "-T", "--workspace=", "--prefix=", "--max-workers=", "--jobs=",
     "--target=", "--targets=", "-t=", "--test_output=", "--manifest-path=", "--package=", "--features=", "--target-dir=",
     "--profile=", "--timeout=", "--maxWorkers=", "--rootdir=", "--test-concurrency=", "--test-reporter=", "-Itest",
     "-Ispec", "-p=", "--session=", "--message-format=", "-k=0", "--test=", "--bin=",

@@ -10,7 +10,8 @@ const SCRATCH: &[&str] = &["/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/", "
 /// A program as it is named: by its name alone, or from a place where programs are installed.
 pub(in crate::check) fn program(path: &str) -> Vouched {
     let Some((folder, name)) = path.rsplit_once(['/', '\\']) else { return Vouched::ByStatus };
-    match is_for_programs(folder) || OF_PROJECTS.contains(&name) {
+    // `@biomejs/biome` is the name of a package.
+    match path.starts_with('@') || is_for_programs(folder) || OF_PROJECTS.contains(&name) {
         true => Vouched::ByStatus,
         false => Vouched::Never,
     }
@@ -71,7 +72,7 @@ pub(in crate::check) fn is_outside(path: &str, workspace: &str) -> bool {
         return has_parent(rest) || !up.any(|part| workspace.ends_with(&format!("/{}", part.display())));
     }
     match path.chars().next() {
-        Some('/') => has_parent(path) || !(within(path) || within(&format!("/private{path}"))),
+        Some('/') => path.split('/').any(|part| part == "..") || !(within(path) || within(&format!("/private{path}"))),
         Some('~' | '$' | '`') => true,
         _ => has_parent(path),
     }
