@@ -17,7 +17,7 @@ pub(super) fn guardrails(plan: &Plan) -> String {
 /// end is told, the agent has to know the rules.
 pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
     let conditions = if may_complete(plan, draft) { conditions(plan) } else { String::new() };
-    if !plan.task.gets_rules() && plan.hats.is_none() && conditions.is_empty() && !has_own_end(plan) {
+    if is_as_written(plan) {
         return String::new();
     }
     let number = draft.iteration.map_or(String::new(), |n| format!(" This is iteration {n}."));
@@ -30,6 +30,11 @@ pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
         complete(plan, draft),
         blocked(plan)
     )
+}
+
+/// Whether the agent is told nothing about how to end but what the task says.
+pub fn is_as_written(plan: &Plan) -> bool {
+    !plan.task.gets_rules() && plan.hats.is_none() && conditions(plan).is_empty() && !has_own_end(plan)
 }
 
 fn has_own_end(plan: &Plan) -> bool {

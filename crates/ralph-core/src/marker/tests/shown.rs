@@ -35,7 +35,7 @@ fn what_is_shown_is_not_said() {
         "<example>\n@\n</example>", "cat <<'EOF'\n@\nEOF", "cat > x <<EOF\n\n@\nEOF\n", "> He said\n@", "> @",
         "> ```\n> @\n> ```", "`\n@\n`", "see `code\n@\nmore` here", "not @\r@", "\x1b]0;\n@\n\x07", "\x1bP\n@\n\x1b\\",
         "\x1b_\n@\n\x1b\\", "\x1b^\n@\n\x1b\\", "\u{9d}0;\n@\n\u{9c}", "<ralph>COM\x1b[1mPLETE</ralph>",
-        "\x1b[8m@\x1b[0m", "@\x1b[2K", "not done\x1b[1G@", "- [ ] @", "@@ -1 +1 @@\n- @\n", "~~@~~", "\"@\"", "# @", "| @ |",
+        "\x1b[8m@\x1b[0m", "@\x1b[2K", "not done\x1b[1G@", "- [ ] @", "diff --git a/x b/x\n- @\n", "~~@~~", "\"@\"", "# @", "| @ |",
         "**do not say** **@**", "I end with\n`@`\nwhen it is done.", "-@", "a.md:3:@",
     ] {
         assert!(!complete(&with(template)), "{template:?}");
