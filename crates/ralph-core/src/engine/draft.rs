@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Turn;
 use super::proof::gate_failure;
-use crate::marker::Misheard;
 use crate::guard::{GuardDef, Reading, Unit};
+use crate::marker::Misheard;
 use crate::memory::{Claim, FailedGate, Feedback, IterationFile};
 use crate::plan::ACCEPTANCE_CHECK;
 use crate::prompt::Draft;
@@ -59,7 +59,8 @@ impl Turn<'_> {
         let remembers = state.plan.remembers();
         let last = state.memory.last().filter(|_| remembers);
         let failed = last.filter(|last| last.outcome.is_failure());
-        let words = |heard: &Misheard| format!("You wrote \"{}\". It was not heard: {}", heard.text, heard.cure());
+        let words =
+            |heard: &Misheard| format!("You wrote \"{}\". It was not heard: {}", heard.text, heard.cure());
         let misheard: Vec<String> =
             state.memory.last().map(|last| last.misheard.iter().map(words).collect()).unwrap_or_default();
         let near = if remembers { self.limits_near() } else { Vec::new() };

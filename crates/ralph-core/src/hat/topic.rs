@@ -72,7 +72,8 @@ impl Topic {
 
     /// Whether somebody says with it that all is well.
     pub fn approves(&self) -> bool {
-        const WORDS: &[&str] = &["approved", "accepted", "passed", "verified", "succeeded", "success", "ok", "lgtm"];
+        const WORDS: &[&str] =
+            &["approved", "accepted", "passed", "verified", "succeeded", "success", "ok", "lgtm"];
         self.segments().next_back().is_some_and(|word| WORDS.contains(&word))
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::speech::AgentState;
-use super::{OPEN, CLOSE, PROMISE_OPEN, Rules, cut};
+use super::{CLOSE, OPEN, PROMISE_OPEN, Rules, cut};
 
 /// Bytes of a line that are told.
 const MAX_TOLD: usize = 160;
@@ -56,8 +56,13 @@ pub(super) fn mentions(line: &str, rules: &Rules) -> bool {
     let promise = rules.promise.as_deref().filter(|promise| promise.len() >= LEAST_PROMISE);
     let tagged = rules.tagged.is_some() && has(PROMISE_OPEN);
     let escaped = has("&lt;ralph&gt;") || has("<ralph:complete") || has("[ralph]");
-    has(OPEN) || has(CLOSE) || escaped || tagged || promise.is_some_and(|promise| line.contains(promise))
-        || has("ralph:state") || has("ralph:delay")
+    has(OPEN)
+        || has(CLOSE)
+        || escaped
+        || tagged
+        || promise.is_some_and(|promise| line.contains(promise))
+        || has("ralph:state")
+        || has("ralph:delay")
 }
 
 /// A line of the last words in which complete or blocked was not heard.

@@ -182,7 +182,9 @@ impl Line {
 
     /// `next` goes on with the sentence that this line, in code or bold, is a part of.
     fn is_continued_by(&self, next: Option<&Line>) -> bool {
-        let goes_on = |next: &Line| next.follows && next.text.starts_with(|c: char| c.is_lowercase() || ",.;".contains(c));
+        let goes_on = |next: &Line| {
+            next.follows && next.text.starts_with(|c: char| c.is_lowercase() || ",.;".contains(c))
+        };
         self.dressed && next.is_some_and(goes_on)
     }
 }

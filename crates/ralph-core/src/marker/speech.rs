@@ -360,7 +360,8 @@ fn comment(line: &str) -> Option<Spoken> {
 fn unheard(line: &str) -> Option<Misheard> {
     let is_of = |key: &str| line.contains(&format!("ralph:{key}"));
     let whole = || {
-        let inside = line.trim_matches(['`', '*', ' ']).strip_prefix(COMMENT_OPEN)?.strip_suffix(COMMENT_CLOSE)?;
+        let inside =
+            line.trim_matches(['`', '*', ' ']).strip_prefix(COMMENT_OPEN)?.strip_suffix(COMMENT_CLOSE)?;
         inside.trim().strip_prefix("ralph:")?.split_once(char::is_whitespace)
     };
     let why = match whole() {

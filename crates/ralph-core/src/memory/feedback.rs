@@ -93,7 +93,8 @@ impl Feedback {
             for warning in &self.warnings {
                 let text = inline(warning, 400);
                 // It opens nothing, and is no marker that stands alone.
-                let lead = if text.starts_with(|c: char| c.is_alphanumeric() || c == '"') { "" } else { "… " };
+                let lead =
+                    if text.starts_with(|c: char| c.is_alphanumeric() || c == '"') { "" } else { "… " };
                 page.push(&format!("- {lead}{text}\n"));
             }
         }

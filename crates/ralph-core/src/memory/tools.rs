@@ -143,7 +143,8 @@ mod tests {
             command: command.to_owned(),
             whole: false,
             wider: Vec::new(),
-            compiles: false, result,
+            compiles: false,
+            result,
         };
         ToolFinished { checks: vec![run], ..end(Some(command), ToolKind::Shell, exit_code, "2 failed") }
     }

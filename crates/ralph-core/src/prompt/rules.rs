@@ -88,7 +88,10 @@ fn conditions(plan: &Plan) -> String {
     let strict = stop.require_no_errors == NoErrors::Strict;
     rule(strict, "Do not claim completion in an iteration in which a tool call failed.");
     let checks = tools_told && stop.require_no_errors == NoErrors::Checks;
-    rule(checks, "Do not claim completion while a test, linter, type checker or build that you ran last failed.");
+    rule(
+        checks,
+        "Do not claim completion while a test, linter, type checker or build that you ran last failed.",
+    );
     for wanted in plan.hats.iter().flat_map(|hats| &hats.required_events) {
         rule(true, &format!("It counts only if `{wanted}` was published since files last changed."));
     }

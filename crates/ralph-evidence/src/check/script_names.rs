@@ -4,10 +4,10 @@ use super::Kind;
 
 /// Words that say something else is done: prepared, watched, shown.
 const OTHER: &[&str] = &[
-    "watch", "setup", "teardown", "clean", "deps", "install", "prepare",
-    "fixtures", "fixture", "data", "serve", "seed", "gen", "generate", "report", "reports", "docs", "doc",
-    "open", "up", "down", "start", "stop", "env", "image", "list", "init", "create", "new", "view", "show",
-    "results", "help", "utils", "deploy", "publish", "update", "format", "fmt", "pre", "post",
+    "watch", "setup", "teardown", "clean", "deps", "install", "prepare", "fixtures", "fixture", "data",
+    "serve", "seed", "gen", "generate", "report", "reports", "docs", "doc", "open", "up", "down", "start",
+    "stop", "env", "image", "list", "init", "create", "new", "view", "show", "results", "help", "utils",
+    "deploy", "publish", "update", "format", "fmt", "pre", "post",
 ];
 const TEST: &[&str] = &[
     "test",

@@ -6,7 +6,9 @@ mod table;
 
 use super::wrappers::base_name;
 use super::{Kind, script_names};
-use programs::{cargo, cmake, coverage, go, images, interpreter, is_python, node, nx, package_manager, python, sbt, zig};
+use programs::{
+    cargo, cmake, coverage, go, images, interpreter, is_python, node, nx, package_manager, python, sbt, zig,
+};
 use runners::RUNNERS;
 use table::TOOLS;
 
@@ -93,7 +95,9 @@ pub(super) fn compiles(check: &Check) -> bool {
         "stack", "cabal", "dune", "flutter", "rebar3", "make", "gmake", "ninja", "meson", "bazelisk",
     ];
     let tool = check.program.split(' ').next().unwrap_or_default();
-    matches!(check.kind, Kind::Test | Kind::Build) && COMPILERS.contains(&tool) && !check.program.ends_with("fmt")
+    matches!(check.kind, Kind::Test | Kind::Build)
+        && COMPILERS.contains(&tool)
+        && !check.program.ends_with("fmt")
 }
 
 /// `./run-tests.sh`, `scripts/lint`: a script of the project whose name says what it checks.

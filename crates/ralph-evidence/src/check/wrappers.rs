@@ -243,7 +243,8 @@ fn shell(rest: &[String]) -> Option<Inner> {
         at += 1;
         if word.starts_with("--") {
             // A file that is read first may do anything, and the others run nothing.
-            if !matches!(word.as_str(), "--" | "--login" | "--norc" | "--noprofile" | "--posix" | "--verbose") {
+            if !matches!(word.as_str(), "--" | "--login" | "--norc" | "--noprofile" | "--posix" | "--verbose")
+            {
                 return Some(Inner::Nothing);
             }
             continue;

@@ -1,8 +1,8 @@
 //! Protected files, and what is no part of a proof, in words.
 
 use ralph_model::ProtectedNow;
-use ralph_model::marker::Misheard;
 use ralph_model::event::{AgentExited, BinCleaned, Event, FilesProtected, ProofNarrowed, ProtectedChange};
+use ralph_model::marker::Misheard;
 use ralph_model::text::clean;
 
 use super::foreign;
@@ -91,7 +91,12 @@ pub(crate) fn tampering(exited: &AgentExited) -> Option<String> {
 /// What an attempt perhaps meant as a signal.
 fn misheard(exited: &AgentExited) -> impl Iterator<Item = String> {
     let words = |heard: &Misheard| {
-        format!("#{} wrote \"{}\", which was not heard: {}", exited.iteration, foreign(&heard.text), heard.cure())
+        format!(
+            "#{} wrote \"{}\", which was not heard: {}",
+            exited.iteration,
+            foreign(&heard.text),
+            heard.cure()
+        )
     };
     exited.misheard.iter().map(words).collect::<Vec<_>>().into_iter()
 }

@@ -140,7 +140,10 @@ pub(super) const SEEN: &[(&str, &str)] = &[
     ("make -j8 check", "test: make check"),
     ("make lint test", "lint: make lint, test: make test"),
     ("make -i test", "test?: make test"),
-    ("cmake --build build && ctest --test-dir build", "build: cmake --build --build build, test: ctest --test-dir build"),
+    (
+        "cmake --build build && ctest --test-dir build",
+        "build: cmake --build --build build, test: ctest --test-dir build",
+    ),
     ("ninja -C build test", "test: ninja test -C build"),
     ("meson test -C build", "test: meson test -C build"),
     ("./gradlew test", "test: gradlew test"),

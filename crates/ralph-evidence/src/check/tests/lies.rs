@@ -131,7 +131,8 @@ fn what_may_have_run_nothing_takes_a_count() {
         assert!(passes(command, "===== 3 passed in 0.12s ====="), "{command}");
         assert!(!passes(command, "===== 3 deselected in 0.12s ====="), "{command}");
     }
-    for silent in ["collected 0 items\n\nno tests ran in 0.01s", "# tests 3\n# pass 0\n# fail 0\n# skipped 3"] {
+    for silent in ["collected 0 items\n\nno tests ran in 0.01s", "# tests 3\n# pass 0\n# fail 0\n# skipped 3"]
+    {
         assert!(!passes("npm test", silent), "{silent}");
     }
     assert!(!passes("trap 'true' EXIT; cargo test", "test result: FAILED. 3 passed; 2 failed; 0 ignored"));

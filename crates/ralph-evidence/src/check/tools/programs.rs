@@ -93,7 +93,9 @@ pub(super) fn cargo(rest: &[String]) -> Vec<Check> {
         ("test" | "t" | "bench", _) if rest.iter().any(|word| word == "--no-run") => Vec::new(),
         ("test" | "t", _) => check(Kind::Test, "cargo test", &tail(1)),
         ("build" | "b" | "rustc", _) => check(Kind::Build, "cargo build", &tail(1)),
-        ("doc" | "d" | "rustdoc" | "package", _) => check(Kind::Build, format!("cargo {}", word(0)), &tail(1)),
+        ("doc" | "d" | "rustdoc" | "package", _) => {
+            check(Kind::Build, format!("cargo {}", word(0)), &tail(1))
+        }
         ("fmt", _) if rest.iter().any(|word| word == "--check") => check(Kind::Build, "cargo fmt", &tail(1)),
         ("nextest", "run" | "r") => check(Kind::Test, "cargo nextest", &tail(2)),
         ("miri" | "careful" | "hack" | "insta" | "llvm-cov", "test" | "nextest") => {
@@ -126,7 +128,9 @@ pub(super) fn go(rest: &[String]) -> Vec<Check> {
             check(Kind::Test, "go test", args)
         }
         "vet" => check(Kind::Lint, "go vet", args),
-        "build" | "install" if !has(&["-n"]) && !(word == "install" && args.iter().any(|arg| arg.contains('@'))) => {
+        "build" | "install"
+            if !has(&["-n"]) && !(word == "install" && args.iter().any(|arg| arg.contains('@'))) =>
+        {
             check(Kind::Build, "go build", args)
         }
         "run" | "tool" => checks(args),
@@ -243,8 +247,11 @@ pub(super) fn sbt(rest: &[String]) -> Vec<Check> {
     });
     let mut tasks: Vec<&str> = tasks.collect();
     tasks.dedup();
-    let found: Vec<Check> = tasks.iter().flat_map(|task| check(Kind::Test, format!("sbt {task}"), rest)).collect();
-    let compiles = |word: &String| ["compile", "assembly", "package"].contains(&word.rsplit('/').next().unwrap_or_default());
+    let found: Vec<Check> =
+        tasks.iter().flat_map(|task| check(Kind::Test, format!("sbt {task}"), rest)).collect();
+    let compiles = |word: &String| {
+        ["compile", "assembly", "package"].contains(&word.rsplit('/').next().unwrap_or_default())
+    };
     match rest.iter().find(|word| compiles(word)) {
         Some(task) if found.is_empty() => check(Kind::Build, format!("sbt {task}"), &[]),
         _ => found,
@@ -253,7 +260,8 @@ pub(super) fn sbt(rest: &[String]) -> Vec<Check> {
 
 /// `docker build .`, `docker buildx build`, `docker compose build`.
 pub(super) fn images(name: &str, rest: &[String]) -> Vec<Check> {
-    let words: Vec<&str> = rest.iter().map(String::as_str).filter(|word| !word.starts_with('-')).take(4).collect();
+    let words: Vec<&str> =
+        rest.iter().map(String::as_str).filter(|word| !word.starts_with('-')).take(4).collect();
     let builds = match words.as_slice() {
         ["build", ..] | ["buildx" | "image", "build" | "bake", ..] => true,
         ["compose", others @ ..] => others.contains(&"build"),

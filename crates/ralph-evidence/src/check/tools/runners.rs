@@ -81,7 +81,8 @@ impl Runner {
             let is_test = self.tests.contains(&target) && !skips_tests(rest);
             let kind = is_test.then_some(Kind::Test).or_else(|| self.kind(target))?;
             let runs = kind != Kind::Test || !skips_tests(rest);
-            let check = || Check { kind, program: format!("{} {}", self.name, rest[*at]), rest: others.clone() };
+            let check =
+                || Check { kind, program: format!("{} {}", self.name, rest[*at]), rest: others.clone() };
             runs.then(check)
         });
         found.collect()
@@ -95,7 +96,8 @@ impl Runner {
 
     /// By the name of the target, and by those that this program itself defines.
     fn kind(&self, target: &str) -> Option<Kind> {
-        let of_jvm = ["classes", "jar", "bootJar", "shadowJar", "war", "testClasses", "package", "install", "verify"];
+        let of_jvm =
+            ["classes", "jar", "bootJar", "shadowJar", "war", "testClasses", "package", "install", "verify"];
         let builds = match self.name {
             "make" | "gmake" | "ninja" => target == "all",
             "gradle" | "gradlew" | "mvn" | "mvnw" => {
@@ -113,6 +115,8 @@ fn skips_tests(rest: &[String]) -> bool {
         word.starts_with("-DskipTests") && !word.ends_with("=false")
             || word.starts_with("-Dmaven.test.skip") && !word.ends_with("=false")
     };
-    let apart = rest.windows(2).any(|pair| (pair[0] == "-x" || pair[0] == "--exclude-task") && pair[1].contains("est"));
+    let apart = rest
+        .windows(2)
+        .any(|pair| (pair[0] == "-x" || pair[0] == "--exclude-task") && pair[1].contains("est"));
     apart || rest.iter().any(|word| skips(word) || word.starts_with("-xtest"))
 }

@@ -72,7 +72,9 @@ pub(in crate::check) fn is_outside(path: &str, workspace: &str) -> bool {
         return has_parent(rest) || !up.any(|part| workspace.ends_with(&format!("/{}", part.display())));
     }
     match path.chars().next() {
-        Some('/') => path.split('/').any(|part| part == "..") || !(within(path) || within(&format!("/private{path}"))),
+        Some('/') => {
+            path.split('/').any(|part| part == "..") || !(within(path) || within(&format!("/private{path}")))
+        }
         Some('~' | '$' | '`') => true,
         _ => has_parent(path),
     }
@@ -93,26 +95,34 @@ mod tests {
 
     #[test]
     fn programs_and_folders_are_known_by_where_they_are() {
-        for known in ["pytest", ".venv/bin/pytest", "/usr/bin/time", "./node_modules/.bin/jest", "./gradlew"] {
+        for known in ["pytest", ".venv/bin/pytest", "/usr/bin/time", "./node_modules/.bin/jest", "./gradlew"]
+        {
             assert_eq!(program(known), Vouched::ByStatus, "{known}");
         }
         for made in ["./pytest", "/tmp/bin/pytest", "fake/cargo", "/tmp/cargo"] {
             assert_eq!(program(made), Vouched::Never, "{made}");
         }
-        for fine in ["$HOME/.cargo/bin:$PATH", "$PATH:./x", "/usr/local/go/bin:${PATH}", "$(npm bin)/bin:$PATH"] {
+        for fine in
+            ["$HOME/.cargo/bin:$PATH", "$PATH:./x", "/usr/local/go/bin:${PATH}", "$(npm bin)/bin:$PATH"]
+        {
             assert_eq!(search_path(fine), Vouched::ByStatus, "{fine}");
         }
-        for made in ["/tmp/fake:$PATH", ".:$PATH", "/tmp/x/bin:$PATH", "./bin-of-mine", "/usr/bin:./x:$PATH"] {
+        for made in ["/tmp/fake:$PATH", ".:$PATH", "/tmp/x/bin:$PATH", "./bin-of-mine", "/usr/bin:./x:$PATH"]
+        {
             assert_eq!(search_path(made), Vouched::Never, "{made}");
         }
     }
 
     #[test]
     fn a_folder_is_inside_however_it_is_written() {
-        for inside in ["", "web", "/srv/work", "/srv/work/web", "~/work", "$HOME/work/web", "$PWD/x", "a/../b"] {
+        for inside in
+            ["", "web", "/srv/work", "/srv/work/web", "~/work", "$HOME/work/web", "$PWD/x", "a/../b"]
+        {
             assert!(!is_outside(inside, "/srv/work"), "{inside}");
         }
-        for outside in ["/tmp/other", "/srv/worker", "..", "a/../../b", "~/other", "$d", "~", "/srv/work/../x"] {
+        for outside in
+            ["/tmp/other", "/srv/worker", "..", "a/../../b", "~/other", "$d", "~", "/srv/work/../x"]
+        {
             assert!(is_outside(outside, "/srv/work"), "{outside}");
         }
     }

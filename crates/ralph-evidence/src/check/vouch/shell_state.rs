@@ -13,8 +13,19 @@ const TWISTING: &[&str] = &[
 ];
 /// Files that set up an environment, by their ends.
 const ENVIRONMENTS: &[&str] = &[
-    "bin/activate", "nvm.sh", ".cargo/env", "/etc/profile", ".bashrc", ".profile", ".zshrc", "conda.sh",
-    "sdkman-init.sh", "asdf.sh", "export-esp.sh", "setup.bash", "emsdk_env.sh",
+    "bin/activate",
+    "nvm.sh",
+    ".cargo/env",
+    "/etc/profile",
+    ".bashrc",
+    ".profile",
+    ".zshrc",
+    "conda.sh",
+    "sdkman-init.sh",
+    "asdf.sh",
+    "export-esp.sh",
+    "setup.bash",
+    "emsdk_env.sh",
 ];
 /// What a trap may do: none of it changes a status.
 const TIDIES_UP: &[&str] = &["kill", "rm", "docker", "pkill", "wait", "true", ":", "cd", "rmdir", "popd"];
@@ -146,8 +157,12 @@ pub(in crate::check) fn may_print_counts(words: &[String]) -> bool {
     let words = bare(words);
     let Some((first, rest)) = words.split_first() else { return false };
     match first.as_str() {
-        "echo" | "printf" => rest.iter().any(|word| word.contains(|c: char| c.is_ascii_digit() || "$`\\".contains(c))),
-        "git" => !matches!(rest.first().map(String::as_str), Some("add" | "commit" | "diff" | "status" | "stash")),
+        "echo" | "printf" => {
+            rest.iter().any(|word| word.contains(|c: char| c.is_ascii_digit() || "$`\\".contains(c)))
+        }
+        "git" => {
+            !matches!(rest.first().map(String::as_str), Some("add" | "commit" | "diff" | "status" | "stash"))
+        }
         first => !SILENT.contains(&wrappers::base_name(first)),
     }
 }

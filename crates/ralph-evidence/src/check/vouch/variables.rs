@@ -11,8 +11,9 @@ const TAKES_OVER_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC"];
 const PROGRAMS: &[&str] =
     &["CARGO", "RUSTC", "RUSTDOC", "NODE", "PYTHON", "MAKE", "npm_node_execpath", "CC", "CXX", "JAVA"];
 const PROGRAM_ENDINGS: &[&str] = &["_WRAPPER", "_RUNNER", "_shell", "_SHELL", "_EXECUTABLE", "_LAUNCHER"];
-const HONEST_PROGRAMS: &[&str] =
-    &["sccache", "ccache", "gcc", "cc", "c++", "g++", "clang", "clang++", "rustc", "node", "python3", "python"];
+const HONEST_PROGRAMS: &[&str] = &[
+    "sccache", "ccache", "gcc", "cc", "c++", "g++", "clang", "clang++", "rustc", "node", "python3", "python",
+];
 /// Beginnings of the names that runners read.
 #[rustfmt::skip]
 const READ_BY_RUNNERS: &[&str] = &[
@@ -34,8 +35,22 @@ const HARMLESS: &[&str] = &[
     "MAKELEVEL", "GIT_AUTHOR", "GIT_COMMITTER", "GIT_PAGER", "GIT_TERMINAL", "RUBY_YJIT", "UV_CACHE",
 ];
 const SOURCE_FOLDERS: &[&str] = &[
-    "", ".", "./", "src", "./src", "lib", "./lib", "..", "$PWD", "${PWD}", "$(pwd)", "$PYTHONPATH",
-    "${PYTHONPATH}", "$PWD/src", "$(pwd)/src", "tests",
+    "",
+    ".",
+    "./",
+    "src",
+    "./src",
+    "lib",
+    "./lib",
+    "..",
+    "$PWD",
+    "${PWD}",
+    "$(pwd)",
+    "$PYTHONPATH",
+    "${PYTHONPATH}",
+    "$PWD/src",
+    "$(pwd)/src",
+    "tests",
 ];
 
 /// The words in front of a command, or those of `export`.
@@ -97,7 +112,9 @@ mod tests {
     #[test]
     fn variables_are_judged_by_who_reads_them() {
         let judged = |word: &str| assignments([&word.to_owned()]);
-        for fine in ["FOO=1", "CI=true", "DATABASE_URL=x", "PYTHONPATH=src", "RUSTFLAGS=-D warnings", "RUST_LOG=x"] {
+        for fine in
+            ["FOO=1", "CI=true", "DATABASE_URL=x", "PYTHONPATH=src", "RUSTFLAGS=-D warnings", "RUST_LOG=x"]
+        {
             assert_eq!(judged(fine), Vouched::ByStatus, "{fine}");
         }
         for read in ["PYTEST_ADDOPTS=--co", "GOFLAGS=-run=x", "PYTHONPATH=./fake", "RUSTC_WRAPPER=sccache"] {

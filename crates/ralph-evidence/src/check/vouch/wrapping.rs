@@ -7,9 +7,20 @@ use super::{Vouched, assignments, places};
 fn undoes(name: &str, word: &str) -> bool {
     let of: &[&str] = match name {
         "setsid" => &["-f", "--fork"],
-        "sudo" | "doas" => {
-            &["-l", "--list", "-v", "--validate", "-b", "--background", "-e", "--edit", "-k", "-K", "-L", "-V"]
-        }
+        "sudo" | "doas" => &[
+            "-l",
+            "--list",
+            "-v",
+            "--validate",
+            "-b",
+            "--background",
+            "-e",
+            "--edit",
+            "-k",
+            "-K",
+            "-L",
+            "-V",
+        ],
         "docker" | "podman" | "docker-compose" | "kubectl" => &["-d", "--detach", "--entrypoint"],
         "flock" => &["-E", "--conflict-exit-code"],
         "strace" => &["-D", "-p"],

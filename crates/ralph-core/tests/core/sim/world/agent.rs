@@ -144,7 +144,8 @@ fn checks(command: Option<&str>, ok: Option<bool>) -> Vec<CheckRun> {
         command: command.to_owned(),
         whole: true,
         wider: Vec::new(),
-        compiles: false, result: match ok {
+        compiles: false,
+        result: match ok {
             Some(true) => CheckResult::Passed,
             Some(false) => CheckResult::Failed,
             None => CheckResult::Unknown,
