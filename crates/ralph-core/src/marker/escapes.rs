@@ -48,7 +48,9 @@ impl Escapes {
                     '\x1b' => chars.next_if_eq(&'\\').is_some(),
                     c => c == '\u{9c}',
                 };
-                if ends {
+                // No terminal goes on with it behind such a byte.
+                let broken = c == char::REPLACEMENT_CHARACTER || c.is_control() && !"\t\r\x1b".contains(c);
+                if ends || broken {
                     self.open = None;
                     plain.text.push(MARK);
                 }
