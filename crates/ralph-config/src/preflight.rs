@@ -126,6 +126,7 @@ pub fn preflight(
         found.notes.extend(programs::refuses_root(plan, machine));
         found.notes.extend(idle_args(&loaded));
         found.notes.extend(gates::note(&loaded.settings));
+        found.notes.extend(end_untold(plan));
     }
     let Found { mut errors, warnings, notes } = found;
     match plan.filter(|_| errors.is_empty()) {
@@ -151,4 +152,14 @@ fn idle_args(loaded: &Loaded) -> Option<String> {
         )
     };
     (!names.is_empty()).then(note)
+}
+
+/// A RALPH.md with nothing but ralphify's keys is sent as it is written.
+fn end_untold(plan: &Plan) -> Option<String> {
+    let is_untold = ralph_core::prompt::is_as_written(plan);
+    is_untold.then(|| {
+        "the agent is not told how to finish: this RALPH.md is sent as it is written; add gates or \
+         `completion_promise`, or say in it to end with <ralph>COMPLETE</ralph> alone on a line"
+            .to_owned()
+    })
 }

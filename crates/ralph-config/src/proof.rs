@@ -33,6 +33,8 @@ pub fn check(settings: &Settings, definition: &Definition, tools_told: bool) -> 
             Kind::Test => ("require_passing_tests", "tests"),
             Kind::Lint => ("require_lint", "lint"),
             Kind::Typecheck => ("require_typecheck", "typecheck"),
+            // Nobody can ask for it by name.
+            Kind::Build => continue,
         };
         let one = settings.at(
             &format!("stop.{key}"),

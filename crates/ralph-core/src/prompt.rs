@@ -11,6 +11,7 @@ use crate::memory::{self, FEEDBACK_BUDGET, Feedback, IterationFile, Memory};
 use crate::plan::Plan;
 
 pub use hat::HatDraft;
+pub use rules::is_as_written;
 
 /// What goes into the prompt of one iteration beside the task's text, which the executor reads when it is needed.
 #[derive(Debug, Clone, Default, PartialEq)]

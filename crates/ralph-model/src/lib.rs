@@ -52,7 +52,7 @@ pub mod plan {
 
 /// What agents say about themselves.
 pub mod marker {
-    pub use ralph_core::marker::{AgentState, without_escapes};
+    pub use ralph_core::marker::{AgentState, Misheard, without_escapes};
 }
 
 #[cfg(test)]

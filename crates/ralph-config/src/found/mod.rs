@@ -67,6 +67,7 @@ fn order(kind: Kind) -> u8 {
         Kind::Test => 0,
         Kind::Lint => 1,
         Kind::Typecheck => 2,
+        Kind::Build => 3,
     }
 }
 
@@ -78,6 +79,7 @@ fn named(found: Vec<Found>) -> Vec<FoundGate> {
             Kind::Test => "tests",
             Kind::Lint => "lint",
             Kind::Typecheck => "types",
+            Kind::Build => "build",
         };
         let is_taken = all.iter().any(|one| one.kind == kind);
         let name = if is_taken { format!("{name}-{tool}") } else { name.to_owned() };

@@ -81,7 +81,7 @@ impl Ledger {
             // All of it passed: so did each part that was tried before.
             self.entries.retain(|entry| {
                 let again = entry.check.kind == check.kind && entry.check.command == check.command;
-                !(again || passed && check.covers(&entry.check))
+                !(again || passed && (check.covers(&entry.check) || settled(check, entry)))
             });
             self.make_room();
             let (check, company) = (check.clone(), company.clone());
@@ -152,6 +152,11 @@ impl Ledger {
     pub fn any_failed_call(&self) -> Option<&str> {
         self.failed_call.as_deref()
     }
+}
+
+/// It had failed by itself, and is shown to be right now.
+fn settled(check: &CheckRun, entry: &Entry) -> bool {
+    entry.check.result == CheckResult::Failed && entry.company.len() == 1 && check.settles(&entry.check)
 }
 
 fn shortened(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Tests, linters and type checkers that an agent ran, as facts. The recognition of a check in a command line is the business
+//! Tests, linters, type checkers and builds that an agent ran, as facts. The recognition of a check in a command line is the business
 //! of `ralph-evidence`; here stands what was recognised, and the [`Ledger`] folds it.
 
 mod ledger;
@@ -15,10 +15,11 @@ pub enum Kind {
     Test,
     Lint,
     Typecheck,
+    Build,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Test, Kind::Lint, Kind::Typecheck];
+    pub const ALL: [Kind; 4] = [Kind::Test, Kind::Lint, Kind::Typecheck, Kind::Build];
 
     /// In a sentence: "no … passed".
     pub fn noun(self) -> &'static str {
@@ -26,6 +27,7 @@ impl Kind {
             Kind::Test => "test",
             Kind::Lint => "lint",
             Kind::Typecheck => "typecheck",
+            Kind::Build => "build",
         }
     }
 }
@@ -65,6 +67,9 @@ pub struct CheckRun {
     /// Words on the command line that take in more, or look harder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wider: Vec<String>,
+    /// It compiles the program: a pass shows that what the same tool only checks or builds is right as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compiles: bool,
     pub result: CheckResult,
 }
 
@@ -73,5 +78,12 @@ impl CheckRun {
     fn covers(&self, part: &CheckRun) -> bool {
         let same = self.kind == part.kind && self.program == part.program && self.dir == part.dir;
         same && self.whole && part.wider.iter().all(|word| self.wider.contains(word))
+    }
+
+    /// Whether a pass of this one settles what that one found: `cargo build` or `cargo test` a `cargo check`.
+    fn settles(&self, other: &CheckRun) -> bool {
+        let tool = |check: &CheckRun| check.program.split(' ').next().unwrap_or_default().to_owned();
+        let only_compiled = matches!(other.kind, Kind::Typecheck | Kind::Build);
+        self.compiles && only_compiled && self.dir == other.dir && tool(self) == tool(other)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Turn;
 use super::proof::gate_failure;
 use crate::guard::{GuardDef, Reading, Unit};
+use crate::marker::Misheard;
 use crate::memory::{Claim, FailedGate, Feedback, IterationFile};
 use crate::plan::ACCEPTANCE_CHECK;
 use crate::prompt::Draft;
@@ -58,6 +59,10 @@ impl Turn<'_> {
         let remembers = state.plan.remembers();
         let last = state.memory.last().filter(|_| remembers);
         let failed = last.filter(|last| last.outcome.is_failure());
+        let words =
+            |heard: &Misheard| format!("You wrote \"{}\". It was not heard: {}", heard.text, heard.cure());
+        let misheard: Vec<String> =
+            state.memory.last().map(|last| last.misheard.iter().map(words).collect()).unwrap_or_default();
         let near = if remembers { self.limits_near() } else { Vec::new() };
         Feedback {
             guidance: Vec::new(),
@@ -70,6 +75,7 @@ impl Turn<'_> {
                 .protection_warnings()
                 .into_iter()
                 .chain(self.tampering_warnings())
+                .chain(misheard)
                 .chain(near)
                 .collect(),
         }
@@ -84,7 +90,9 @@ impl Turn<'_> {
     fn iteration_file(&self) -> IterationFile {
         let state = self.state();
         let last = state.memory.last();
-        let errors = last.and_then(|last| last.error.clone()).into_iter();
+        let failed = last.map(|last| last.tools.failures.as_slice()).unwrap_or_default();
+        let failed = failed.iter().map(|failed| format!("{} {}", failed.what, failed.how()));
+        let errors = last.and_then(|last| last.error.clone()).into_iter().chain(failed);
         let gates = state.failing_gates.iter().map(|result| match self.is_hidden(result) {
             true => format!("{ACCEPTANCE_CHECK}: it did not pass"),
             false => format!("gate {}: {}", result.name, gate_failure(result)),

@@ -227,6 +227,8 @@ fn unsettled(kind: Kind, ledger: &Ledger) -> Option<Missing> {
         Kind::Test => "require_passing_tests",
         Kind::Lint => "require_lint",
         Kind::Typecheck => "require_typecheck",
+        // Nobody can ask for it by name.
+        Kind::Build => return None,
     };
     let noun = kind.noun();
     let why = match ledger.passing(kind) {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{ProtectedChange, QuotaSeen, StuckEvidence, TestReview};
 use crate::failure::Failure;
 use crate::ids::IterationNumber;
-use crate::marker::{AgentState, Found, Published, Said};
+use crate::marker::{AgentState, Found, Misheard, Published, Said};
 use crate::stop::StopKey;
 use crate::time::millis;
 use crate::usage::Usage;
@@ -90,6 +90,9 @@ pub struct AgentExited {
     /// Events beyond the number that is taken.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpublished: u32,
+    /// What was perhaps meant as a signal, and was not heard as one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub misheard: Vec<Misheard>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesChanged>,
     /// The protected files that are not what they were at the start. `None`: nobody looked.
@@ -147,6 +150,7 @@ impl AgentExited {
             delay: None,
             published: Vec::new(),
             unpublished: 0,
+            misheard: Vec::new(),
             files: None,
             protected: None,
             tampering: None,
@@ -170,6 +174,7 @@ impl AgentExited {
         (self.claims_complete, self.blocked) = (found.complete, found.blocked);
         (self.state, self.delay) = (said.state, said.delay);
         (self.published, self.unpublished) = (said.published, said.unpublished);
+        self.misheard = found.misheard.into_iter().chain(said.misheard).collect();
     }
 }
 

@@ -1,5 +1,7 @@
 //! Code fences of Markdown, line by line: what stands in one is a quotation.
 
+use super::{escapes, html};
+
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fence {
     open: Option<(u8, usize)>,
@@ -14,19 +16,27 @@ pub struct Glance {
     pub(super) fences: bool,
     /// What a marker begins with.
     pub(super) tags: bool,
+    /// Something that may show what follows: a comment, an element, a sequence for the terminal.
+    pub(super) shows: bool,
 }
 
 impl Glance {
     pub fn at(bytes: &[u8]) -> Self {
-        let nothing = Self { ends: false, fences: false, tags: false };
+        let nothing = Self { ends: false, fences: false, tags: false, shows: false };
         let Some(end) = memchr::memrchr(b'\n', bytes) else { return nothing };
+        let escapes = escapes::may_open(&bytes[..end]);
         // One look for all beginnings is cheaper than one for each of the whole marks, and mostly enough.
         let Some(start) = memchr::memchr3(b'`', b'~', b'<', &bytes[..end]) else {
-            return Self { ends: true, ..nothing };
+            return Self { ends: true, shows: escapes, ..nothing };
         };
         let rest = &bytes[start..end];
         let has = |mark: &[u8]| memchr::memmem::find(rest, mark).is_some();
-        Self { ends: true, fences: has(b"```") || has(b"~~~"), tags: has(b"ralph:") || has(b"<event") }
+        Self {
+            ends: true,
+            fences: has(b"```") || has(b"~~~"),
+            tags: has(b"ralph:") || has(b"<event"),
+            shows: escapes || html::may_open(rest),
+        }
     }
 }
 

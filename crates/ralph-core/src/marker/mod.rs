@@ -1,11 +1,16 @@
 //! What counts as a signal in an agent's text.
 //!
-//! A signal stands on a line of its own, outside code fences, in the agent's own words. A sentence that merely mentions a
-//! marker, a quoted file and an echo of the prompt say nothing. Complete and blocked are looked for in the agent's final
+//! A signal stands on a line of its own, in the agent's own words and not in what it shows ([`scene`]); marks of a list item,
+//! of code and of stress around it do not matter. A sentence that merely mentions a marker, a quoted file and an echo of the
+//! prompt say nothing; that it was not heard is told ([`Misheard`]). Complete and blocked are looked for in the agent's final
 //! words; for a plain command these are its last lines. State, delay and events count anywhere in what it says.
 
+mod escapes;
 mod fence;
+mod html;
+mod misheard;
 mod pattern;
+mod scene;
 mod speech;
 mod tail;
 #[cfg(test)]
@@ -15,12 +20,14 @@ use std::borrow::Cow;
 
 pub(crate) use fence::Fence;
 pub use fence::Glance;
+pub use misheard::{Misheard, Unheard};
 use pattern::Patterns;
 pub use pattern::pattern;
 pub use speech::{AgentState, Published, Said, SpeechScanner};
 pub use tail::TailScanner;
 
 use crate::plan::SignalPlan;
+use scene::{Scene, Seen};
 
 /// Longer reasons are cut: they go into the journal and onto the screen.
 const MAX_REASON: usize = 2000;
@@ -40,6 +47,8 @@ pub struct Rules {
     patterns: Patterns,
     /// Markers that stand in the prompt itself, each with the line before it.
     echoes: Vec<(String, String)>,
+    /// The lines of the prompt that mention one.
+    mentions: Vec<String>,
 }
 
 /// What was found.
@@ -47,6 +56,8 @@ pub struct Rules {
 pub struct Found {
     pub complete: bool,
     pub blocked: Option<String>,
+    /// What was perhaps meant as one of them, where neither was found.
+    pub misheard: Option<Misheard>,
 }
 
 impl Rules {
@@ -55,18 +66,27 @@ impl Rules {
         let promise = signals.completion_promise.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let tagged = signals.completion_signal.as_deref().map(collapse).filter(|text| !text.is_empty());
         let promise = promise.map(str::to_owned);
-        let mut rules = Self { promise, tagged, patterns: Patterns::of(signals), echoes: Vec::new() };
-        let mut before = "";
-        for line in prompt.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let promised = rules.tagged.is_some() && line.starts_with(PROMISE_OPEN);
-            let marker = promised
-                || rules.patterns.is_in(line)
-                || blocked_start(line).is_some()
-                || speech::is_marker(line);
-            if marker || rules.is_complete(line) {
-                rules.echoes.push((cut(before, ECHO_MAX).to_owned(), line.to_owned()));
+        let mut rules = Self { promise, tagged, patterns: Patterns::of(signals), ..Self::default() };
+        let (mut before, mut scene) = (String::new(), Scene::default());
+        for line in prompt.lines() {
+            let Seen { text, core, .. } = scene.line(line, false);
+            if text.is_empty() {
+                continue;
             }
-            before = line;
+            let promised = rules.tagged.is_some() && core.starts_with(PROMISE_OPEN);
+            let is_marker = |line: &str| {
+                rules.patterns.is_in(line)
+                    || blocked_start(line).is_some()
+                    || speech::is_marker(line)
+                    || rules.is_complete(line)
+            };
+            if promised || is_marker(&text) || is_marker(&core) {
+                rules.echoes.push((cut(&before, ECHO_MAX).to_owned(), text.clone()));
+            }
+            if misheard::mentions(&text, &rules) {
+                rules.mentions.push(text.clone());
+            }
+            before = text;
         }
         rules
     }
@@ -89,7 +109,7 @@ impl Rules {
     /// Whether a `<promise>` that begins on the first of these lines holds what it has to. It may span several.
     fn is_promise(&self, lines: &[Line]) -> bool {
         let Some((tagged, first)) = self.tagged.as_deref().zip(lines.first()) else { return false };
-        let Some(mut part) = first.text.strip_prefix(PROMISE_OPEN) else { return false };
+        let Some(mut part) = first.core.strip_prefix(PROMISE_OPEN) else { return false };
         let mut inside = String::new();
         for next in lines[1..].iter().map(Some).chain([None]) {
             if let Some(end) = part.strip_suffix(PROMISE_CLOSE) {
@@ -98,7 +118,7 @@ impl Rules {
             }
             inside.push_str(part);
             inside.push('\n');
-            match next.filter(|line| !line.fenced && inside.len() <= MAX_REASON) {
+            match next.filter(|line| !line.shown && inside.len() <= MAX_REASON) {
                 Some(line) => part = &line.text,
                 None => return false,
             }
@@ -122,22 +142,51 @@ pub fn is_signal(line: &str, signals: &SignalPlan) -> bool {
 
 /// Looks for complete and blocked in a whole text, such as the final answer of an agent whose stream names it.
 pub fn scan(text: &str, rules: &Rules) -> Found {
-    let mut fence = Fence::default();
-    let lines = text.lines().map(|line| (without_escapes(line), line));
-    let lines: Vec<Line> = lines
-        .map(|(clean, raw)| Line {
-            fenced: fence.covers(raw.as_bytes()),
-            text: Cow::Owned(clean.trim().to_owned()),
-        })
-        .filter(|line| !line.text.is_empty())
-        .collect();
+    let mut scene = Scene::default();
+    let mut lines: Vec<Line> = Vec::new();
+    for line in text.lines() {
+        let seen = scene.line(line, false);
+        if let Some(shown) = seen.resolved {
+            lines.iter_mut().for_each(|line| line.resolve(shown));
+        }
+        if !seen.text.is_empty() {
+            lines.push(Line::of(seen));
+        }
+    }
     find(&lines, "", rules)
 }
 
 /// A line with something on it, trimmed.
-struct Line<'a> {
-    text: Cow<'a, str>,
-    fenced: bool,
+#[derive(Debug)]
+struct Line {
+    text: String,
+    /// Without marks around it.
+    core: String,
+    /// It is not the agent's own word.
+    shown: bool,
+    pending: bool,
+    follows: bool,
+    dressed: bool,
+}
+
+impl Line {
+    fn of(seen: Seen) -> Self {
+        let Seen { text, core, covered, pending, follows, dressed, .. } = seen;
+        Self { text, core, shown: covered, pending, follows, dressed }
+    }
+
+    fn resolve(&mut self, shown: bool) {
+        self.shown |= self.pending && shown;
+        self.pending = false;
+    }
+
+    /// `next` goes on with the sentence that this line, in code or bold, is a part of.
+    fn is_continued_by(&self, next: Option<&Line>) -> bool {
+        let goes_on = |next: &Line| {
+            next.follows && next.text.starts_with(|c: char| c.is_lowercase() || ",.;".contains(c))
+        };
+        self.dressed && next.is_some_and(goes_on)
+    }
 }
 
 /// `first` is the line that came before the first of these.
@@ -145,8 +194,11 @@ fn find(lines: &[Line], first: &str, rules: &Rules) -> Found {
     let mut found = Found::default();
     let mut before = first;
     for (i, line) in lines.iter().enumerate() {
-        let counts = !line.fenced && !rules.is_echo(before, &line.text);
-        if counts && (rules.is_complete(&line.text) || rules.is_promise(&lines[i..])) {
+        let own = !line.shown && !line.is_continued_by(lines.get(i + 1));
+        let counts = own && !rules.is_echo(before, &line.text);
+        let whole = !line.core.contains(escapes::MARK);
+        let completes = rules.is_complete(&line.core) || whole && rules.is_complete(&line.text);
+        if counts && (completes || rules.is_promise(&lines[i..])) {
             found.complete = true;
         }
         let builtin = counts && rules.patterns.blocked.is_none();
@@ -159,6 +211,9 @@ fn find(lines: &[Line], first: &str, rules: &Rules) -> Found {
         let own = own_words(lines, first, rules);
         found.complete |= rules.patterns.claims(&own);
         found.blocked = rules.patterns.blocked_reason(&own).or(found.blocked);
+    }
+    if !found.complete && found.blocked.is_none() {
+        found.misheard = lines.iter().rev().find_map(|line| misheard::of_end(&line.text, rules));
     }
     found
 }
@@ -174,7 +229,7 @@ fn own_words(lines: &[Line], before: &str, rules: &Rules) -> String {
 fn blocked_reason(lines: &[Line]) -> Option<String> {
     let (first, rest) = lines.split_first()?;
     let mut reason = String::new();
-    let mut part = blocked_start(&first.text)?;
+    let mut part = blocked_start(&first.core)?;
     let mut following = rest.iter();
     loop {
         if let Some(end) = strip_tag(part, CLOSE, false) {
@@ -187,13 +242,14 @@ fn blocked_reason(lines: &[Line]) -> Option<String> {
         }
         reason.push_str(part);
         reason.push('\n');
-        part = &following.next().filter(|line| !line.fenced)?.text;
+        part = &following.next().filter(|line| !line.shown)?.text;
     }
     Some(as_reason(&reason))
 }
 
 fn as_reason(text: &str) -> String {
-    let reason = text.trim();
+    let reason = text.replace(escapes::MARK, "");
+    let reason = reason.trim();
     let cut = reason.char_indices().nth(MAX_REASON).map_or(reason.len(), |(at, _)| at);
     if reason.is_empty() { "no reason given".to_owned() } else { reason[..cut].to_owned() }
 }

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::fence::{Fence, Glance};
-use super::tail::is_blank;
+use super::fence::Glance;
+use super::misheard::{self, Misheard, Unheard};
+use super::scene::{Scene, Seen};
+use super::tail::last_words;
 use super::{ECHO_MAX, Rules, cut, without_escapes};
 use crate::duration;
 
@@ -80,6 +82,8 @@ pub struct Said {
     pub published: Vec<Published>,
     /// Events past the bound.
     pub unpublished: u32,
+    /// What was perhaps meant as a state or a delay.
+    pub misheard: Option<Misheard>,
 }
 
 /// Finds state, delay and events in a stream ([`SpeechScanner::push`]) or in whole messages ([`SpeechScanner::message`]).
@@ -97,11 +101,14 @@ pub struct SpeechScanner {
 /// Where the reader stands outside of an event.
 #[derive(Debug, Clone, Default)]
 struct Outside {
-    fence: Fence,
+    scene: Scene,
     /// The last line with something on it.
     before: String,
     state: Option<AgentState>,
     delay: Option<Duration>,
+    misheard: Option<Misheard>,
+    /// What counts unless a later line shows that it stands in a code span.
+    pending: Vec<Spoken>,
 }
 
 /// An event whose end has not come yet.
@@ -121,6 +128,7 @@ struct Partial {
     head: Vec<u8>,
     /// The last bytes of a line that is too long to keep.
     end: Vec<u8>,
+    cut: bool,
 }
 
 impl SpeechScanner {
@@ -153,26 +161,28 @@ impl SpeechScanner {
             bytes = &bytes[end + 1..];
         }
         let (lines, rest) = bytes.split_at(memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1));
-        if self.block.is_some() || seen.fences || seen.tags {
-            lines.split_inclusive(|b| *b == b'\n').for_each(|line| self.bytes_line(line));
-        } else if let Some(line) = lines.rsplit(|b| *b == b'\n').find(|line| !is_blank(line)) {
-            // A flood is not taken apart line by line; only its last one may be needed to tell an echo.
-            self.bytes_line(line);
+        let scene = &self.outside.scene;
+        let is_flood = !seen.fences && (scene.is_fenced() || scene.is_plain() && !seen.shows);
+        if self.block.is_some() || seen.tags || !is_flood {
+            lines.split_inclusive(|b| *b == b'\n').for_each(|line| self.bytes_line(line, false));
+        } else {
+            // A flood is not taken apart line by line; only its last ones may be needed, to tell where the next one stands.
+            last_words(lines).split_inclusive(|b| *b == b'\n').for_each(|line| self.bytes_line(line, false));
         }
         self.partial.extend(rest);
     }
 
     /// A whole message. It stands for itself: no fence and no event reaches into the next one.
     pub fn message(&mut self, text: &str) {
-        text.lines().for_each(|line| self.line(line));
+        text.lines().for_each(|line| self.line(line, false));
         self.end_message();
     }
 
     pub fn finish(mut self) -> Said {
         self.end_partial();
         self.end_message();
-        let Outside { state, delay, .. } = self.outside;
-        Said { state, delay, published: self.published, unpublished: self.unpublished }
+        let Outside { state, delay, misheard, .. } = self.outside;
+        Said { state, delay, published: self.published, unpublished: self.unpublished, misheard }
     }
 
     #[cfg(test)]
@@ -184,35 +194,38 @@ impl SpeechScanner {
         if let Some(block) = self.block.take() {
             self.outside = block.meanwhile;
         }
-        self.outside.fence = Fence::default();
+        self.outside.resolve(false);
+        self.outside.scene = Scene::default();
         self.outside.before.clear();
     }
 
     fn end_partial(&mut self) {
         let mut line = std::mem::take(&mut self.partial);
         line.head.extend_from_slice(&line.end);
-        self.bytes_line(&line.head);
+        self.bytes_line(&line.head, line.cut);
         line.head.clear();
         line.end.clear();
+        line.cut = false;
         self.partial = line;
     }
 
-    fn bytes_line(&mut self, line: &[u8]) {
-        self.line(&String::from_utf8_lossy(line));
+    fn bytes_line(&mut self, line: &[u8], cut: bool) {
+        self.line(&String::from_utf8_lossy(line), cut);
     }
 
-    fn line(&mut self, raw: &str) {
+    /// `cut`: something in the middle of it is missing.
+    fn line(&mut self, raw: &str, cut: bool) {
         let clean = without_escapes(raw);
         let text = clean.trim();
         let (mut block, mut part) = match self.block.take() {
             Some(mut block) => {
-                block.meanwhile.line(raw, text, &self.rules);
+                block.meanwhile.line(raw, text, cut, &self.rules);
                 (block, clean.trim_end())
             }
             None => {
                 let opened = event_open(text);
                 let echo = opened.is_some() && self.rules.is_echo(&self.outside.before, text);
-                let fenced = self.outside.line(raw, text, &self.rules);
+                let fenced = self.outside.line(raw, text, cut, &self.rules);
                 let Some((topic, inside)) = opened.filter(|_| !fenced) else { return };
                 (self.begin(topic, echo), inside)
             }
@@ -255,23 +268,40 @@ impl SpeechScanner {
 }
 
 impl Outside {
-    /// Takes a line; tells whether it is part of a fenced block.
-    fn line(&mut self, raw: &str, text: &str, rules: &Rules) -> bool {
-        let fenced = self.fence.covers(raw.as_bytes());
-        if text.is_empty() {
-            return fenced;
+    /// Takes a line; tells whether it is shown, and not said.
+    fn line(&mut self, raw: &str, text: &str, cut: bool, rules: &Rules) -> bool {
+        let Seen { core, covered, pending, resolved, .. } = self.scene.line(raw, cut);
+        if let Some(shown) = resolved {
+            self.resolve(shown);
         }
-        if !fenced
-            && let Some(spoken) = comment(text)
-            && !rules.is_echo(&self.before, text)
-        {
-            match spoken {
-                Spoken::State(state) => self.state = Some(state),
-                Spoken::Delay(delay) => self.delay = Some(delay),
+        // An event may be longer than what is kept of a line.
+        let shown = covered && !(cut && self.scene.is_plain());
+        if text.is_empty() {
+            return shown;
+        }
+        if !covered && !rules.is_echo(&self.before, text) {
+            match comment(&core) {
+                Some(spoken) if pending => self.pending.push(spoken),
+                Some(spoken) => self.heed(spoken),
+                None if misheard::is_of_prompt(text, rules) => {}
+                None => self.misheard = unheard(text).or(self.misheard.take()),
             }
         }
         self.remember(text);
-        fenced
+        shown
+    }
+
+    /// What was pending is shown, or is not.
+    fn resolve(&mut self, shown: bool) {
+        let pending = std::mem::take(&mut self.pending);
+        pending.into_iter().filter(|_| !shown).for_each(|spoken| self.heed(spoken));
+    }
+
+    fn heed(&mut self, spoken: Spoken) {
+        match spoken {
+            Spoken::State(state) => self.state = Some(state),
+            Spoken::Delay(delay) => self.delay = Some(delay),
+        }
     }
 
     fn remember(&mut self, line: &str) {
@@ -297,6 +327,7 @@ impl Partial {
     fn extend(&mut self, bytes: &[u8]) {
         let room = MAX_LINE.saturating_sub(self.head.len());
         let (kept, over) = bytes.split_at(bytes.len().min(room));
+        self.cut |= !over.is_empty();
         self.head.extend_from_slice(kept);
         if over.len() >= END_KEPT {
             self.end.clear();
@@ -308,6 +339,7 @@ impl Partial {
     }
 }
 
+#[derive(Debug, Clone, Copy)]
 enum Spoken {
     State(AgentState),
     Delay(Duration),
@@ -322,6 +354,23 @@ fn comment(line: &str) -> Option<Spoken> {
         "delay" => duration::parse(value).ok().map(Spoken::Delay),
         _ => None,
     }
+}
+
+/// A line that seems to tell a state or a delay, and does not.
+fn unheard(line: &str) -> Option<Misheard> {
+    let is_of = |key: &str| line.contains(&format!("ralph:{key}"));
+    let whole = || {
+        let inside =
+            line.trim_matches(['`', '*', ' ']).strip_prefix(COMMENT_OPEN)?.strip_suffix(COMMENT_CLOSE)?;
+        inside.trim().strip_prefix("ralph:")?.split_once(char::is_whitespace)
+    };
+    let why = match whole() {
+        Some(("state", value)) if !value.trim().is_empty() => Unheard::NoSuchState,
+        Some(("delay", value)) if !value.trim().is_empty() => Unheard::NoDelay,
+        _ if is_of("state") || is_of("delay") => Unheard::NotAlone,
+        _ => return None,
+    };
+    Some(Misheard::new(line, why))
 }
 
 /// The topic of an event that begins here, and what follows its opening tag.

@@ -1,10 +1,10 @@
 //! The last lines of a stream, kept while it flows: flat memory whatever the agent prints.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::fence::{Fence, Glance};
-use super::{Found, Line, Rules, find, without_escapes};
+use super::fence::Glance;
+use super::scene::Scene;
+use super::{Found, Line, Rules, find};
 
 /// How many non-blank lines are an agent's last words.
 const KEPT: usize = 20;
@@ -15,21 +15,23 @@ const MAX_LINE: usize = 8 * 1024;
 #[derive(Debug)]
 pub struct TailScanner {
     rules: Rules,
-    fence: Fence,
+    scene: Scene,
     /// One line more than counts: the last one that does not is needed to tell an echo.
-    lines: VecDeque<Kept>,
+    lines: VecDeque<Line>,
     partial: Vec<u8>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    bytes: Vec<u8>,
-    fenced: bool,
+    /// The line whose end has not come is longer than what is kept of it.
+    cut: bool,
 }
 
 impl TailScanner {
     pub fn new(rules: Rules) -> Self {
-        Self { rules, fence: Fence::default(), lines: VecDeque::with_capacity(KEPT + 1), partial: Vec::new() }
+        Self {
+            rules,
+            scene: Scene::default(),
+            lines: VecDeque::with_capacity(KEPT + 1),
+            partial: Vec::new(),
+            cut: false,
+        }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
@@ -45,32 +47,27 @@ impl TailScanner {
             let Some(end) = memchr::memchr(b'\n', bytes) else { return self.extend_partial(bytes) };
             self.extend_partial(&bytes[..end]);
             let whole = std::mem::take(&mut self.partial);
-            self.line(&whole);
+            let cut = std::mem::take(&mut self.cut);
+            self.line(&whole, cut);
             self.partial = whole;
             self.partial.clear();
             bytes = &bytes[end + 1..];
         }
-        if !seen.fences {
+        let is_flood = !seen.fences && (self.scene.is_fenced() || self.scene.is_plain() && !seen.shows);
+        if is_flood {
             bytes = last_words(bytes);
         }
         while let Some(end) = memchr::memchr(b'\n', bytes) {
-            self.line(&bytes[..end]);
+            self.line(&bytes[..end], false);
             bytes = &bytes[end + 1..];
         }
         self.extend_partial(bytes);
     }
 
     pub fn finish(mut self) -> Found {
-        let last = std::mem::take(&mut self.partial);
-        self.line(&last);
-        let lines: Vec<Line> = self
-            .lines
-            .iter()
-            .map(|kept| {
-                let text = String::from_utf8_lossy(&kept.bytes);
-                Line { text: Cow::Owned(without_escapes(&text).trim().to_owned()), fenced: kept.fenced }
-            })
-            .collect();
+        let (last, cut) = (std::mem::take(&mut self.partial), self.cut);
+        self.line(&last, cut);
+        let lines = self.lines.make_contiguous();
         let extra = lines.len().saturating_sub(KEPT);
         let before = extra.checked_sub(1).map_or("", |i| &*lines[i].text);
         find(&lines[extra..], before, &self.rules)
@@ -78,31 +75,30 @@ impl TailScanner {
 
     fn extend_partial(&mut self, bytes: &[u8]) {
         let room = MAX_LINE.saturating_sub(self.partial.len());
+        self.cut |= bytes.len() > room && !bytes[room..].trim_ascii().is_empty();
         self.partial.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn line(&mut self, line: &[u8]) {
-        let line = &line[..line.len().min(MAX_LINE)];
-        let fenced = self.fence.covers(line);
-        if is_blank(line) {
+    fn line(&mut self, line: &[u8], cut: bool) {
+        let (kept, over) = line.split_at(line.len().min(MAX_LINE));
+        let cut = cut || !over.trim_ascii().is_empty();
+        let seen = self.scene.line(&String::from_utf8_lossy(kept), cut);
+        if let Some(shown) = seen.resolved {
+            self.lines.iter_mut().for_each(|line| line.resolve(shown));
+        }
+        if seen.text.is_empty() {
             return;
         }
-        // The oldest line's memory becomes the newest's: no allocation per line.
-        let mut kept = if self.lines.len() > KEPT {
-            self.lines.pop_front().unwrap_or_default()
-        } else {
-            Kept::default()
-        };
-        kept.bytes.clear();
-        kept.bytes.extend_from_slice(line);
-        kept.fenced = fenced;
-        self.lines.push_back(kept);
+        if self.lines.len() > KEPT {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(Line::of(seen));
     }
 }
 
 /// Passes over the lines that more than enough others follow, so that a flood is not taken apart line by line. Not for
 /// bytes in which a fence may open or close: each of those counts.
-fn last_words(bytes: &[u8]) -> &[u8] {
+pub(super) fn last_words(bytes: &[u8]) -> &[u8] {
     let Some(mut end) = memchr::memrchr(b'\n', bytes) else { return bytes };
     let mut found = 0;
     while let Some(newline) = memchr::memrchr(b'\n', &bytes[..end]) {
@@ -115,6 +111,6 @@ fn last_words(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-pub(super) fn is_blank(line: &[u8]) -> bool {
+fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)
 }

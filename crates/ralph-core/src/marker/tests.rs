@@ -44,9 +44,7 @@ fn a_mention_does_not_count() {
     for text in [
         "I would emit `<ralph>COMPLETE</ralph>` but the tests fail",
         "<ralph>COMPLETE</ralph>.",
-        "- <ralph>COMPLETE</ralph>",
         "> <ralph>COMPLETE</ralph>",
-        "`<ralph>COMPLETE</ralph>`",
         "<ralph>COMPLETE</ralph> not yet",
         "<ralph>NOT COMPLETE</ralph>",
         "<ralph>COMPLETE",
@@ -150,6 +148,8 @@ fn it_does_not_matter_how_the_text_is_cut() {
     }
 }
 
+mod shown;
+
 mod speech {
     use std::time::Duration;
 
@@ -202,8 +202,6 @@ mod speech {
             "I would print `<!-- ralph:state idle -->` now",
             "<!-- ralph:state idle --> nothing to do",
             "> <!-- ralph:state idle -->",
-            "- <!-- ralph:state idle -->",
-            "`<!-- ralph:state idle -->`",
             "<!-- ralph:state sleepy -->",
             "<!-- ralph:state IDLE -->",
             "<!-- ralph:state idle",
@@ -213,7 +211,7 @@ mod speech {
             "~~~md\n<!-- ralph:state idle -->\n~~~\n",
             "```\nnever closed\n\n<!-- ralph:state idle -->",
         ] {
-            assert_eq!(said(text), Said::default(), "{text:?}");
+            assert_eq!(Said { misheard: None, ..said(text) }, Said::default(), "{text:?}");
         }
         assert_eq!(state("```\ncode\n```\n<!-- ralph:state idle -->"), Some(AgentState::Idle));
     }

@@ -91,7 +91,11 @@ impl Feedback {
         if !self.warnings.is_empty() {
             page.push("### Warnings\n\n");
             for warning in &self.warnings {
-                page.push(&format!("- {}\n", inline(warning, 400)));
+                let text = inline(warning, 400);
+                // It opens nothing, and is no marker that stands alone.
+                let lead =
+                    if text.starts_with(|c: char| c.is_alphanumeric() || c == '"') { "" } else { "… " };
+                page.push(&format!("- {lead}{text}\n"));
             }
         }
         page.text

@@ -23,6 +23,7 @@ pub use tools::{ToolFailure, ToolLog, ToolNote};
 
 use crate::event::{FilesChanged, LoopDetected, Outcome};
 use crate::ids::IterationNumber;
+use crate::marker::Misheard;
 use quote::{cut_end, cut_start};
 
 /// Bytes of the summary, where nothing else is set.
@@ -91,6 +92,8 @@ pub struct IterationNote {
     pub tools: ToolLog,
     /// The end of what the agent said.
     pub tail: String,
+    /// What was perhaps meant as a signal.
+    pub misheard: Vec<Misheard>,
 }
 
 impl IterationNote {
@@ -108,6 +111,7 @@ impl IterationNote {
             failed_calls: 0,
             tools: ToolLog::default(),
             tail: String::new(),
+            misheard: Vec::new(),
         }
     }
 

@@ -49,7 +49,7 @@ impl ToolFailure {
     }
 
     /// `exit code 1`, or that it failed.
-    pub(super) fn how(&self) -> String {
+    pub fn how(&self) -> String {
         match self.exit_code {
             Some(code) if code != 0 => format!("failed with exit code {code}"),
             _ => "failed".to_owned(),
@@ -143,6 +143,7 @@ mod tests {
             command: command.to_owned(),
             whole: false,
             wider: Vec::new(),
+            compiles: false,
             result,
         };
         ToolFinished { checks: vec![run], ..end(Some(command), ToolKind::Shell, exit_code, "2 failed") }

@@ -13,15 +13,12 @@ pub(super) fn guardrails(plan: &Plan) -> String {
     format!("## Guardrails\n\n{}", rules.collect::<String>())
 }
 
-/// What a RALPH.md says itself is not said again: it gets only the conditions that its settings name. With hats it can
-/// not say it for each of them.
+/// A RALPH.md with nothing but ralphify's keys is sent as written. As soon as it says what has to hold at the end, or how the
+/// end is told, the agent has to know the rules.
 pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
     let conditions = if may_complete(plan, draft) { conditions(plan) } else { String::new() };
-    if !plan.task.gets_rules() && plan.hats.is_none() {
-        return match conditions.is_empty() {
-            true => String::new(),
-            false => format!("## Before the task counts as complete\n\n{conditions}"),
-        };
+    if is_as_written(plan) {
+        return String::new();
     }
     let number = draft.iteration.map_or(String::new(), |n| format!(" This is iteration {n}."));
     format!(
@@ -33,6 +30,16 @@ pub(super) fn stop_rules(plan: &Plan, draft: &Draft) -> String {
         complete(plan, draft),
         blocked(plan)
     )
+}
+
+/// Whether the agent is told nothing about how to end but what the task says.
+pub fn is_as_written(plan: &Plan) -> bool {
+    !plan.task.gets_rules() && plan.hats.is_none() && conditions(plan).is_empty() && !has_own_end(plan)
+}
+
+fn has_own_end(plan: &Plan) -> bool {
+    let signals = plan.signals();
+    !plan.gates.is_empty() || signals.completion_promise.is_some() || signals.success_regex.is_some()
 }
 
 fn complete(plan: &Plan, draft: &Draft) -> String {
@@ -81,7 +88,10 @@ fn conditions(plan: &Plan) -> String {
     let strict = stop.require_no_errors == NoErrors::Strict;
     rule(strict, "Do not claim completion in an iteration in which a tool call failed.");
     let checks = tools_told && stop.require_no_errors == NoErrors::Checks;
-    rule(checks, "Do not claim completion while a test, linter or type checker that you ran last failed.");
+    rule(
+        checks,
+        "Do not claim completion while a test, linter, type checker or build that you ran last failed.",
+    );
     for wanted in plan.hats.iter().flat_map(|hats| &hats.required_events) {
         rule(true, &format!("It counts only if `{wanted}` was published since files last changed."));
     }

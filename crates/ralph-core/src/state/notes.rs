@@ -29,6 +29,7 @@ impl RunState {
             stop: StopNote::of(finished),
             tools: running.map(|running| running.tools.clone()).unwrap_or_default(),
             tail: exited.map(|exited| exited.tail.clone()).unwrap_or_default(),
+            misheard: exited.map(|exited| exited.misheard.clone()).unwrap_or_default(),
             ..IterationNote::new(finished.iteration, finished.outcome)
         }
     }

@@ -55,6 +55,7 @@ impl Walk {
             }
             Node::Pipe(parts, _) => parts.iter().for_each(|part| self.node(part, wraps)),
             Node::Group { list, .. } | Node::Compound(list) => self.list(list, wraps),
+            Node::Unread => {}
         }
     }
 

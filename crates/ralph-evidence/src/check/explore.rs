@@ -42,5 +42,6 @@ fn looks(node: &Node) -> bool {
         }
         Node::Pipe(parts, _) => parts.iter().all(looks),
         Node::Group { list, .. } | Node::Compound(list) => all_look(list),
+        Node::Unread => true,
     }
 }

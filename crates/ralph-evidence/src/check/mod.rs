@@ -1,25 +1,30 @@
-//! Tests, linters and type checkers in what an agent's shell ran.
+//! Tests, linters, type checkers and builds in what an agent's shell ran.
 //!
 //! [`recognise`] reads one command line; the [`CheckReader`] tells what each check in it came to. A status counts only where
-//! it is the check's own: that of `pytest | tail` is `tail`'s, and says nothing.
+//! it is the check's own: that of `pytest | tail` is `tail`'s, and says nothing. And a pass counts only where nothing else on
+//! the line could have made it up ([`Vouched`]).
 
 pub(crate) mod commands;
 mod explore;
 mod extra;
 mod output;
+mod ran;
 mod reader;
 mod script_names;
 mod shell;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod vouch;
 mod wrappers;
 
 use ralph_core::check::{ExtraPattern, Kind};
 
 pub use reader::CheckReader;
+pub use vouch::Vouched;
 
 use shell::{List, Node, Then, Word};
+use tools::Check;
 use wrappers::Inner;
 
 /// Wrappers around wrappers, and shells in shells.
@@ -39,6 +44,10 @@ pub struct Recognised {
     pub chosen: Vec<String>,
     /// The status of the whole command is this check's: it passed if the whole did.
     pub sure: bool,
+    /// What it takes to believe a pass.
+    pub vouched: Vouched,
+    /// It compiles what other checks of the same tool only look at.
+    pub compiles: bool,
 }
 
 impl Recognised {
@@ -58,24 +67,51 @@ impl Recognised {
 
 /// The checks that this command line runs, in order, each once.
 pub fn recognise(command: &str, extra: &[ExtraPattern]) -> Vec<Recognised> {
-    let mut walk = Walk { extra, found: Vec::new(), dir: String::new(), errexit: false, pipefail: false };
+    let mut walk = Walk { extra, ..Walk::default() };
     walk.script(command, true, 0);
+    let tests = walk.found.iter().filter(|check| check.kind == Kind::Test).count();
+    // Whose count it is that stands in the output is not known.
+    let mixed = walk.prints || tests > 1;
+    for check in walk.found.iter_mut().filter(|check| check.vouched == Vouched::ByCount && mixed) {
+        check.vouched = Vouched::Never;
+    }
     walk.found
 }
 
 /// Goes through a command line as a shell would.
+#[derive(Default)]
 struct Walk<'a> {
     extra: &'a [ExtraPattern],
     found: Vec<Recognised>,
+    /// Something beside the checks may print what looks like a count.
+    prints: bool,
     dir: String,
     errexit: bool,
     pipefail: bool,
+    /// `set -e` means nothing in front of `&&` and `||`, and in what is grouped there.
+    ignores_errors: bool,
+    /// What the shell is by now leaves to be believed.
+    vouched: Vouched,
 }
+
+/// What belongs to one shell.
+struct Before(String, bool, bool, bool, Vouched);
 
 impl Walk<'_> {
     fn script(&mut self, text: &str, sure: bool, wraps: usize) {
         let parsed = shell::parse(text);
+        if vouch::twists(&parsed.list) {
+            self.vouched = Vouched::Never;
+        }
         self.list(&parsed.list, sure && !parsed.broken, wraps);
+    }
+
+    fn before(&self) -> Before {
+        Before(self.dir.clone(), self.errexit, self.pipefail, self.ignores_errors, self.vouched)
+    }
+
+    fn back(&mut self, before: Before) {
+        Before(self.dir, self.errexit, self.pipefail, self.ignores_errors, self.vouched) = before;
     }
 
     fn list(&mut self, list: &List, sure: bool, wraps: usize) {
@@ -106,9 +142,17 @@ impl Walk<'_> {
                 .iter()
                 .enumerate()
                 .any(|(next, (_, then))| *then == Then::Or && !always_fails(&chain[at + next + 1..]));
-            // Under `set -e` a failure ends the shell, but not one in front of `&&`.
-            let ends_all = self.errexit && at + 1 == chain.len();
+            // Under `set -e` a failure ends the shell, but not one in front of `&&`; and then what is behind never ran.
+            let ends_all = self.errexit && !self.ignores_errors && chain.len() == 1;
+            let before = (self.ignores_errors, self.vouched);
+            self.ignores_errors |= at + 1 < chain.len();
+            if at > 0 && chain[at - 1].1 == Then::And && always_fails(&chain[at - 1..]) {
+                self.vouched = Vouched::Never;
+            }
             self.node(node, (decides || sure && ends_all) && !hidden && !behind_or, wraps);
+            // `cd x || exit 1` leaves only where it fails.
+            let failing = behind_or && always_fails(&chain[at..]);
+            (self.ignores_errors, self.vouched) = (before.0, if failing { before.1 } else { self.vouched });
         }
     }
 
@@ -116,21 +160,28 @@ impl Walk<'_> {
         match node {
             Node::Simple(words) => self.simple(words, sure, wraps),
             Node::Pipe(parts, negated) => {
+                let negated = *negated;
                 for (at, part) in parts.iter().enumerate() {
                     let own = self.pipefail || at + 1 == parts.len();
                     // Each part of a pipe is a shell of its own.
-                    let dir = self.dir.clone();
+                    let before = self.before();
+                    self.ignores_errors |= negated;
                     self.node(part, sure && own && !negated, wraps);
-                    self.dir = if parts.len() > 1 { dir } else { self.dir.clone() };
+                    if parts.len() > 1 {
+                        self.back(before);
+                    } else {
+                        self.ignores_errors = before.3;
+                    }
                 }
             }
             Node::Group { list, subshell } => {
-                let before = (self.dir.clone(), self.errexit, self.pipefail);
+                let before = self.before();
                 self.list(list, sure, wraps);
                 if *subshell {
-                    (self.dir, self.errexit, self.pipefail) = before;
+                    self.back(before);
                 }
             }
+            Node::Unread => {}
             Node::Compound(list) => {
                 for (node, _) in list {
                     self.node(node, false, wraps);
@@ -147,13 +198,28 @@ impl Walk<'_> {
         {
             return self.nested(inner, false, false, false, wraps);
         }
-        let words: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-        let words = wrappers::without_assignments(&words);
+        let all: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+        let words = wrappers::without_assignments(&all);
+        let set = vouch::assignments(&all[..all.len() - words.len()]);
+        let left = vouch::leaves(words);
         match words.first().map(String::as_str) {
             Some("cd" | "pushd") => self.change_dir(&words[1..]),
             Some("set") => self.set_options(&words[1..]),
-            Some(_) => self.run(words, sure, wraps),
-            None => {}
+            Some("export" | "declare" | "typeset" | "readonly" | "local") => {
+                self.vouched = self.vouched.max(vouch::assignments(&words[1..]));
+            }
+            Some(_) => {
+                let before = self.vouched;
+                self.vouched = before.max(set);
+                self.run(words, sure, wraps);
+                // `eval` may have left it worse.
+                self.vouched = if words[0] == "eval" { self.vouched } else { before };
+            }
+            // It stays set.
+            None => self.vouched = self.vouched.max(set),
+        }
+        if left {
+            self.vouched = Vouched::Never;
         }
     }
 
@@ -163,23 +229,42 @@ impl Walk<'_> {
         }
         let program = words.first().map(|word| wrappers::base_name(word)).unwrap_or_default();
         if let Some(pattern) = self.extra.iter().find(|pattern| extra::matches(pattern, words)) {
-            return self.add(pattern.kind, words.join(" "), &[], sure);
+            let check = Check { kind: pattern.kind, program: words.join(" "), rest: Vec::new() };
+            return self.add(check, sure, Vouched::ByStatus);
         }
         if wraps < MAX_WRAPS
             && let Some(inner) = wrappers::unwrap(words)
         {
-            return match inner {
-                // What `xargs` and a pipe from `yes` run is theirs to tell.
-                Inner::Words(words) => self.run(wrappers::without_assignments(&words), sure, wraps + 1),
+            let before = self.vouched;
+            match inner {
+                Inner::Words(inner) => {
+                    self.vouched = before.max(vouch::wrapping(words, &inner));
+                    self.run(wrappers::without_assignments(&inner), sure, wraps + 1);
+                }
+                Inner::Script { text, .. } if program == "eval" => {
+                    return self.script(&text, sure, wraps + 1);
+                }
                 Inner::Script { text, errexit, pipefail } => {
+                    self.vouched = before.max(vouch::wrapping(words, &[]));
                     self.nested(&text, errexit, pipefail, sure, wraps + 1);
                 }
                 Inner::Nothing => {}
-            };
+            }
+            self.vouched = before;
+            return;
         }
         let weak = is_weak(program, words);
-        for check in tools::checks(words) {
-            self.add(check.kind, check.program, &check.rest, sure && !weak);
+        let checks = tools::checks(words);
+        self.prints |= checks.is_empty() && vouch::may_print_counts(words);
+        for check in checks {
+            let told = match check.kind {
+                Kind::Test => vouch::options(&check.program, &check.rest),
+                _ => Vouched::ByStatus,
+            };
+            // A script of the project is what it says, wherever it is.
+            let is_script = check.program.contains('/') || check.program.ends_with("sh");
+            let placed = if is_script { Vouched::ByStatus } else { vouch::program(&words[0]) };
+            self.add(check, sure && !weak, told.max(placed));
         }
     }
 
@@ -188,19 +273,25 @@ impl Walk<'_> {
         if wraps >= MAX_WRAPS {
             return;
         }
-        let before = (self.dir.clone(), self.errexit, self.pipefail);
-        (self.errexit, self.pipefail) = (errexit, pipefail);
+        let before = self.before();
+        (self.errexit, self.pipefail, self.ignores_errors) = (errexit, pipefail, false);
         self.script(text, sure, wraps + 1);
-        (self.dir, self.errexit, self.pipefail) = before;
+        self.back(before);
     }
 
-    fn add(&mut self, kind: Kind, program: String, rest: &[String], sure: bool) {
-        let chosen = chosen(rest);
-        let dir = self.dir.clone();
-        let new = Recognised { kind, dir, program, chosen, sure };
+    fn add(&mut self, check: Check, sure: bool, vouched: Vouched) {
+        let (kind, chosen, dir) = (check.kind, chosen(&check.rest), self.dir.clone());
+        let compiles = tools::compiles(&check);
+        // Only tests are counted.
+        let vouched = match vouched.max(self.vouched) {
+            Vouched::ByCount if kind != Kind::Test => Vouched::ByStatus,
+            vouched => vouched,
+        };
+        let new = Recognised { kind, dir, program: check.program, chosen, sure, vouched, compiles };
         let same = |it: &&mut Recognised| it.kind == kind && it.key() == new.key();
         if let Some(known) = self.found.iter_mut().find(same) {
             known.sure &= sure;
+            known.vouched = known.vouched.max(new.vouched);
         } else if self.found.len() < MAX_FOUND {
             self.found.push(new);
         }
@@ -279,11 +370,27 @@ fn told_by_exit(list: &List) -> Option<std::ops::Range<usize>> {
             let name = text.strip_prefix('$').unwrap_or_default().trim_matches(['{', '}']);
             let set = format!("{name}=$?");
             let is_set = |(node, _): &(Node, Then)| matches!(node, Node::Simple(words) if words.len() == 1 && words[0].text == set);
-            (!name.is_empty()).then(|| list.iter().position(is_set).and_then(before)).flatten()
+            let at = list.iter().position(is_set);
+            let again = at.is_some_and(|at| list[at + 1..end].iter().any(|(node, _)| sets(node, name)));
+            (!name.is_empty() && !again).then(|| at.and_then(before)).flatten()
         }
     };
     // A literal status, or one that cannot be followed, tells of nothing.
     Some(found.unwrap_or(end..end))
+}
+
+/// Whether a command gives a variable another value.
+fn sets(node: &Node, name: &str) -> bool {
+    let set = |text: &str| {
+        let rest = text.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || rest.starts_with("+="))
+    };
+    match node {
+        Node::Simple(words) => words.iter().any(|word| set(&word.text) || word.text.contains("((")),
+        Node::Pipe(parts, _) => parts.iter().any(|part| sets(part, name)),
+        Node::Group { list, .. } | Node::Compound(list) => list.iter().any(|(node, _)| sets(node, name)),
+        Node::Unread => true,
+    }
 }
 
 /// Options with which a check passes whatever it finds.

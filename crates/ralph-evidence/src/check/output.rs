@@ -23,6 +23,26 @@ pub(super) fn says_background(output: &str) -> bool {
     SIGNS.iter().any(|sign| head.contains(sign))
 }
 
+/// Whether nothing was checked because what should be is not there: no such script, target or project.
+pub(super) fn says_absent(output: &str) -> bool {
+    const SIGNS: &[&str] = &[
+        "no makefile found",
+        "Missing script:",
+        "could not find `Cargo.toml`",
+        "go.mod file not found",
+        "Could not read package.json",
+        "command not found",
+        "Cannot connect to the Docker daemon",
+        "there is no POM in this directory",
+        "does not contain a Gradle build",
+        "no justfile found",
+        "No justfile found",
+    ];
+    let no_rule = |line: &str| line.contains("No rule to make target") && !line.contains("needed by");
+    let head: Vec<&str> = output.lines().take(20).collect();
+    head.iter().any(|line| no_rule(line) || SIGNS.iter().any(|sign| line.contains(sign)))
+}
+
 fn is_failure(line: &str) -> bool {
     const STARTS: &[&str] = &[
         "test result: FAILED",

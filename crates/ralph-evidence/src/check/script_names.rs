@@ -4,10 +4,10 @@ use super::Kind;
 
 /// Words that say something else is done: prepared, watched, shown.
 const OTHER: &[&str] = &[
-    "watch", "ui", "setup", "teardown", "clean", "build", "compile", "deps", "install", "prepare",
-    "fixtures", "fixture", "data", "serve", "seed", "gen", "generate", "report", "reports", "docs", "doc",
-    "open", "up", "down", "start", "stop", "env", "image", "list", "init", "create", "new", "view", "show",
-    "results", "help", "utils", "deploy", "publish", "update", "format", "fmt", "pre", "post",
+    "watch", "setup", "teardown", "clean", "deps", "install", "prepare", "fixtures", "fixture", "data",
+    "serve", "seed", "gen", "generate", "report", "reports", "docs", "doc", "open", "up", "down", "start",
+    "stop", "env", "image", "list", "init", "create", "new", "view", "show", "results", "help", "utils",
+    "deploy", "publish", "update", "format", "fmt", "pre", "post",
 ];
 const TEST: &[&str] = &[
     "test",
@@ -58,6 +58,8 @@ const LINT: &[&str] = &[
 const TYPES: &[&str] =
     &["typecheck", "typechecks", "typechecking", "tsc", "mypy", "pyright", "phpstan", "psalm", "dialyzer"];
 
+const BUILD: &[&str] = &["build", "builds", "compile", "bundle", "rebuild", "assemble", "transpile"];
+
 /// The kind of a script by the words in its name: `test:unit`, `unit-tests`, `check-types`, `lint.fix`.
 pub(super) fn kind(name: &str) -> Option<Kind> {
     if name.contains(['/', '\\', '=', '$']) || name.starts_with('-') {
@@ -66,11 +68,15 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
     let spaced = split_camel(name);
     let words: Vec<&str> = spaced.split([':', '-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
-    if words.is_empty()
-        || has(OTHER)
-        || has(&["ts", "js", "py", "txt", "md", "log", "json"]) && !has(&["check"])
-    {
+    // `test.js` is a file, `test:js` a script.
+    let is_file = [".ts", ".js", ".py", ".txt", ".md", ".log", ".json", ".mjs", ".c"]
+        .iter()
+        .any(|ending| name.to_ascii_lowercase().ends_with(ending));
+    if words.is_empty() || has(OTHER) || is_file {
         return None;
+    }
+    if has(BUILD) {
+        return Some(Kind::Build);
     }
     let types = has(&["type", "types", "ts", "tsc", "svelte", "typing"]) && has(&["check", "test", "checks"]);
     match () {

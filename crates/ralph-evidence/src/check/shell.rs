@@ -40,6 +40,8 @@ pub(super) enum Node {
     },
     /// `if`, `for`, `while`: which of its commands ran is not known.
     Compound(List),
+    /// The definition of a function, or a `case`: nothing that is known runs, and what it does to the shell is not read.
+    Unread,
 }
 
 pub(super) type List = Vec<(Node, Then)>;
@@ -202,7 +204,7 @@ impl Parser {
             self.at += 1;
         }
         self.at += 1;
-        Node::Simple(Vec::new())
+        Node::Unread
     }
 
     /// The definition of a function runs nothing.
@@ -212,7 +214,7 @@ impl Parser {
             self.at += 1;
         }
         self.command(depth + 1);
-        Node::Simple(Vec::new())
+        Node::Unread
     }
 
     fn simple(&mut self, depth: usize) -> Node {

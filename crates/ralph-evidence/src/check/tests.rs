@@ -2,15 +2,21 @@
 
 mod command_lines;
 mod ledger;
+mod lies;
 
 use super::*;
 use command_lines::{NOT_SEEN, SEEN};
 
-/// `test: npm test`, with `?` where the status is not the check's.
+/// `test: npm test`, with `?` where the status is not the check's or no pass is believed, `#` where it takes a count.
 fn seen(command: &str) -> String {
     let found = recognise(command, &[]);
     let told = found.iter().map(|it| {
-        let mark = if it.sure { "" } else { "?" };
+        let mark = match it.vouched {
+            _ if !it.sure => "?",
+            Vouched::Never => "?",
+            Vouched::ByCount => "#",
+            Vouched::ByStatus => "",
+        };
         format!("{}{mark}: {}", it.kind.noun(), it.key())
     });
     told.collect::<Vec<_>>().join(", ")

@@ -6,7 +6,9 @@ mod table;
 
 use super::wrappers::base_name;
 use super::{Kind, script_names};
-use programs::{cargo, coverage, go, interpreter, is_python, node, nx, package_manager, python, sbt, zig};
+use programs::{
+    cargo, cmake, coverage, go, images, interpreter, is_python, node, nx, package_manager, python, sbt, zig,
+};
 use runners::RUNNERS;
 use table::TOOLS;
 
@@ -32,6 +34,8 @@ const NEVER: &[&str] = &[
     "--listTests",
     "--list-tests",
     "--no-run",
+    "--collect-only",
+    "--collectonly",
 ];
 
 /// Which checks these words run. Wrappers are off already.
@@ -51,6 +55,8 @@ pub(super) fn checks(words: &[String]) -> Vec<Check> {
         "zig" => return zig(rest),
         "nx" => return nx(rest),
         "sbt" => return sbt(rest),
+        "docker" | "podman" => return images(name, rest),
+        "cmake" => return cmake(rest),
         name if is_python(name) => return python(rest),
         _ => {}
     }
@@ -80,6 +86,18 @@ fn positionals(rest: &[String], values: &[&str]) -> Vec<usize> {
         at += 1;
     }
     found
+}
+
+/// Whether a pass shows that what this tool compiles does compile.
+pub(super) fn compiles(check: &Check) -> bool {
+    const COMPILERS: &[&str] = &[
+        "cargo", "go", "gradle", "gradlew", "mvn", "mvnw", "dotnet", "swift", "sbt", "mix", "zig", "bazel",
+        "stack", "cabal", "dune", "flutter", "rebar3", "make", "gmake", "ninja", "meson", "bazelisk",
+    ];
+    let tool = check.program.split(' ').next().unwrap_or_default();
+    matches!(check.kind, Kind::Test | Kind::Build)
+        && COMPILERS.contains(&tool)
+        && !check.program.ends_with("fmt")
 }
 
 /// `./run-tests.sh`, `scripts/lint`: a script of the project whose name says what it checks.

@@ -242,8 +242,15 @@ fn shell(rest: &[String]) -> Option<Inner> {
     while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
         at += 1;
         if word.starts_with("--") {
-            at += usize::from(matches!(word.as_str(), "--rcfile" | "--init-file"));
+            // A file that is read first may do anything, and the others run nothing.
+            if !matches!(word.as_str(), "--" | "--login" | "--norc" | "--noprofile" | "--posix" | "--verbose")
+            {
+                return Some(Inner::Nothing);
+            }
             continue;
+        }
+        if !runs(word, rest.get(at)) {
+            return Some(Inner::Nothing);
         }
         errexit |= word.contains('e');
         if word.ends_with('o') {
@@ -253,6 +260,9 @@ fn shell(rest: &[String]) -> Option<Inner> {
         if word.contains('c') {
             // Options may stand between `-c` and the text.
             while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
+                if !runs(word, rest.get(at + 1)) {
+                    return Some(Inner::Nothing);
+                }
                 errexit |= word.contains('e');
                 if word.ends_with('o') {
                     pipefail |= rest.get(at + 1).is_some_and(|word| word == "pipefail");
@@ -266,6 +276,14 @@ fn shell(rest: &[String]) -> Option<Inner> {
     }
     // A script in a file: it is what is run.
     rest.get(at).map(|_| Inner::Words(rest[at..].to_vec()))
+}
+
+/// Whether a shell with these options runs what it is given: `-n` only reads it, `-t` ends after one command.
+fn runs(letters: &str, next: Option<&String>) -> bool {
+    const NAMES: &[&str] = &["pipefail", "errexit", "nounset", "xtrace", "verbose"];
+    let named = letters.ends_with('o').then_some(next).flatten();
+    letters.trim_start_matches('-').chars().all(|c| "ceuxlivoEpBsm".contains(c))
+        && named.is_none_or(|name| NAMES.contains(&name.as_str()))
 }
 
 fn env(rest: &[String]) -> Inner {

@@ -4,6 +4,7 @@ use ralph_model::ProtectedNow;
 use ralph_model::event::{
     AgentExited, BinCleaned, Event, FilesProtected, ProofNarrowed, ProtectedChange, SurvivorsSwept,
 };
+use ralph_model::marker::Misheard;
 use ralph_model::text::clean;
 
 use super::foreign;
@@ -70,7 +71,7 @@ pub(crate) fn cleaned(cleaned: &BinCleaned) -> String {
 /// What is worth a line after an attempt: what it left behind, and what it did to files that prove its work.
 pub(crate) fn after_attempt(exited: &AgentExited, paint: Paint) -> Vec<String> {
     let leftovers = super::leftovers(exited).map(|text| paint.dim(&text));
-    let notices = changed(exited).into_iter().chain(tampering(exited));
+    let notices = changed(exited).into_iter().chain(tampering(exited)).chain(misheard(exited));
     leftovers.into_iter().chain(notices.map(|text| paint.paint(Tone::Notice, &text))).collect()
 }
 
@@ -106,6 +107,19 @@ pub(crate) fn tampering(exited: &AgentExited) -> Option<String> {
         more => format!("; {more} more findings are told at the end"),
     };
     Some(format!("tests after #{}: {first}{more}", exited.iteration))
+}
+
+/// What an attempt perhaps meant as a signal.
+fn misheard(exited: &AgentExited) -> impl Iterator<Item = String> {
+    let words = |heard: &Misheard| {
+        format!(
+            "#{} wrote \"{}\", which was not heard: {}",
+            exited.iteration,
+            foreign(&heard.text),
+            heard.cure()
+        )
+    };
+    exited.misheard.iter().map(words).collect::<Vec<_>>().into_iter()
 }
 
 /// `check.sh was changed by #2: -exit 1, +exit 0`

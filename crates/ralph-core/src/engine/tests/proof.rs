@@ -30,7 +30,16 @@ fn checks(command: &str, code: i64) -> Vec<CheckRun> {
         _ => CheckResult::Failed,
     };
     let (program, dir, wider) = (program.to_owned(), String::new(), Vec::new());
-    vec![CheckRun { kind, command: program.clone(), program, dir, whole: true, wider, result }]
+    vec![CheckRun {
+        kind,
+        command: program.clone(),
+        program,
+        dir,
+        whole: true,
+        wider,
+        compiles: false,
+        result,
+    }]
 }
 
 /// A tool of the agent ran a command and ended.

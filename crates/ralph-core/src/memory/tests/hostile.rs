@@ -172,6 +172,7 @@ impl Dice {
             failed_calls: count / 2,
             stop: (self.roll(2) == 0).then(|| StopNote::new(&self.text(3), Some(&self.text(30)))),
             tools: self.tools(),
+            misheard: Vec::new(),
             tail: self.text(200),
         }
     }

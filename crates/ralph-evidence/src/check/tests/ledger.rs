@@ -183,6 +183,33 @@ fn what_is_left_failing_is_cleared_by_a_pass_of_its_kind_only() {
 }
 
 #[test]
+fn a_check_is_settled_by_what_compiles_the_same() {
+    let mut shell = Shell::new();
+    shell.ran("cargo check", 101).ran("cargo build", 0);
+    assert_eq!(shell.left(), [""; 0]);
+    shell.ran("cargo build", 101).ran("cargo test", 0);
+    assert_eq!(shell.left(), [""; 0]);
+    shell.ran("npm run build", 1).ran("cargo test", 0);
+    assert_eq!(shell.left(), ["npm run build"], "another tool");
+    shell.ran("yarn build", 0);
+    assert_eq!(shell.left(), [""; 0]);
+    shell.ran("cargo build", 101).ran("cd sub && cargo test", 0);
+    assert_eq!(shell.left(), ["cargo build"], "another folder");
+    shell.ran("cargo build", 0).ran("cargo test", 101).ran("cargo build", 0);
+    assert_eq!(shell.left(), ["cargo test"], "tests are more than what compiles");
+}
+
+#[test]
+fn a_target_that_is_not_there_is_no_failure() {
+    let mut shell = Shell::new();
+    shell.printed("make", 2, "make: *** No targets specified and no makefile found.  Stop.");
+    shell.printed("npm run lint", 1, "npm ERR! Missing script: \"lint\"");
+    assert_eq!(shell.left(), [""; 0]);
+    shell.printed("make", 2, "make: *** No rule to make target 'a.c', needed by 'a.o'.  Stop.");
+    assert_eq!(shell.left(), ["make"]);
+}
+
+#[test]
 fn of_checks_that_failed_together_one_is_to_blame() {
     let mut shell = Shell::new();
     shell.ran("npm run lint && npm test", 1);

@@ -30,6 +30,8 @@ pub(super) fn package_manager(name: &str, rest: &[String]) -> Vec<Check> {
             check(Kind::Test, format!("{name} test"), &without(&[first]))
         }
         ("bun", "test") => check(Kind::Test, "bun test", &without(&[first])),
+        ("bun", "build") => check(Kind::Build, "bun build", &without(&[first])),
+        ("yarn" | "pnpm", "pack" | "config" | "set" | "rebuild") | ("bun", "install") => Vec::new(),
         (_, "run" | "run-script" | "rum" | "urn") => {
             let Some(&script) = others.first() else { return Vec::new() };
             let what = rest[script].as_str();
@@ -68,6 +70,17 @@ pub(super) fn cargo(rest: &[String]) -> Vec<Check> {
         _ => rest,
     };
     let places = positionals(rest, VALUES);
+    // Of another option before its word cargo says that it does not know it.
+    const BEFORE: &[&str] = &["--locked", "--offline", "--frozen", "--verbose", "--quiet"];
+    let first = places.first().copied().unwrap_or(0);
+    let is_known = |word: &String| {
+        let of_verbose = word.len() > 1 && word[1..].chars().all(|c| c == 'v' || c == 'q');
+        let name = word.split('=').next().unwrap_or_default();
+        !word.starts_with('-') || of_verbose || BEFORE.contains(&&**word) || VALUES.contains(&name)
+    };
+    if !rest[..first].iter().all(is_known) {
+        return Vec::new();
+    }
     let word = |n: usize| places.get(n).map_or("", |at: &usize| rest[*at].as_str());
     let tail = |n: usize| {
         let used = &places[..n.min(places.len())];
@@ -77,7 +90,13 @@ pub(super) fn cargo(rest: &[String]) -> Vec<Check> {
         return Vec::new();
     }
     match (word(0), word(1)) {
+        ("test" | "t" | "bench", _) if rest.iter().any(|word| word == "--no-run") => Vec::new(),
         ("test" | "t", _) => check(Kind::Test, "cargo test", &tail(1)),
+        ("build" | "b" | "rustc", _) => check(Kind::Build, "cargo build", &tail(1)),
+        ("doc" | "d" | "rustdoc" | "package", _) => {
+            check(Kind::Build, format!("cargo {}", word(0)), &tail(1))
+        }
+        ("fmt", _) if rest.iter().any(|word| word == "--check") => check(Kind::Build, "cargo fmt", &tail(1)),
         ("nextest", "run" | "r") => check(Kind::Test, "cargo nextest", &tail(2)),
         ("miri" | "careful" | "hack" | "insta" | "llvm-cov", "test" | "nextest") => {
             check(Kind::Test, format!("cargo {} {}", word(0), word(1)), &tail(2))
@@ -109,6 +128,11 @@ pub(super) fn go(rest: &[String]) -> Vec<Check> {
             check(Kind::Test, "go test", args)
         }
         "vet" => check(Kind::Lint, "go vet", args),
+        "build" | "install"
+            if !has(&["-n"]) && !(word == "install" && args.iter().any(|arg| arg.contains('@'))) =>
+        {
+            check(Kind::Build, "go build", args)
+        }
         "run" | "tool" => checks(args),
         _ => Vec::new(),
     }
@@ -123,6 +147,9 @@ pub(super) fn python(rest: &[String]) -> Vec<Check> {
     let mut at = 0;
     while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
         match word.as_str() {
+            "-m" if rest.get(at + 1).is_some_and(|module| module == "build") => {
+                return check(Kind::Build, "python -m build", &rest[at + 2..]);
+            }
             "-m" => return checks(rest.get(at + 1..).unwrap_or_default()),
             "-c" | "-" => return Vec::new(),
             "-W" | "-X" => at += 2,
@@ -186,6 +213,7 @@ pub(super) fn zig(rest: &[String]) -> Vec<Check> {
     match (rest.first().map(String::as_str), rest.get(1).map(String::as_str)) {
         (Some("test"), _) => check(Kind::Test, "zig test", &rest[1..]),
         (Some("build"), Some("test")) => check(Kind::Test, "zig build test", &rest[2..]),
+        (Some("build" | "build-exe" | "build-lib"), _) => check(Kind::Build, "zig build", &rest[1..]),
         _ => Vec::new(),
     }
 }
@@ -219,5 +247,31 @@ pub(super) fn sbt(rest: &[String]) -> Vec<Check> {
     });
     let mut tasks: Vec<&str> = tasks.collect();
     tasks.dedup();
-    tasks.iter().flat_map(|task| check(Kind::Test, format!("sbt {task}"), rest)).collect()
+    let found: Vec<Check> =
+        tasks.iter().flat_map(|task| check(Kind::Test, format!("sbt {task}"), rest)).collect();
+    let compiles = |word: &String| {
+        ["compile", "assembly", "package"].contains(&word.rsplit('/').next().unwrap_or_default())
+    };
+    match rest.iter().find(|word| compiles(word)) {
+        Some(task) if found.is_empty() => check(Kind::Build, format!("sbt {task}"), &[]),
+        _ => found,
+    }
+}
+
+/// `docker build .`, `docker buildx build`, `docker compose build`.
+pub(super) fn images(name: &str, rest: &[String]) -> Vec<Check> {
+    let words: Vec<&str> =
+        rest.iter().map(String::as_str).filter(|word| !word.starts_with('-')).take(4).collect();
+    let builds = match words.as_slice() {
+        ["build", ..] | ["buildx" | "image", "build" | "bake", ..] => true,
+        ["compose", others @ ..] => others.contains(&"build"),
+        _ => false,
+    };
+    if builds { check(Kind::Build, format!("{name} build"), rest) } else { Vec::new() }
+}
+
+pub(super) fn cmake(rest: &[String]) -> Vec<Check> {
+    let builds = rest.iter().any(|word| word == "--build");
+    let cleans = rest.windows(2).any(|pair| pair[0] == "--target" && pair[1] == "clean");
+    if builds && !cleans { check(Kind::Build, "cmake --build", rest) } else { Vec::new() }
 }

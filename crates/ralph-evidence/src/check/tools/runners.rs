@@ -20,8 +20,8 @@ pub(super) struct Runner {
 
 #[rustfmt::skip]
 pub(super) const RUNNERS: &[Runner] = &[
-    Runner { name: "make", sub: &[], values: &["-C", "-f", "-I", "-o", "-W", "--directory", "--file"], never: &["-n", "--just-print", "-q", "-p"], many: true, tests: &["check"] },
-    Runner { name: "gmake", sub: &[], values: &["-C", "-f"], never: &["-n"], many: true, tests: &["check"] },
+    Runner { name: "make", sub: &[], values: &["-C", "-f", "-I", "-o", "-W", "--directory", "--file"], never: &["-n", "--just-print", "--recon", "-q", "--question", "-p", "-t", "--touch", "-v"], many: true, tests: &["check"] },
+    Runner { name: "gmake", sub: &[], values: &["-C", "-f"], never: &["-n", "-q", "-t", "--touch", "-p"], many: true, tests: &["check"] },
     Runner { name: "ninja", sub: &[], values: &["-C", "-f", "-j", "-k"], never: &["-n", "-t"], many: true, tests: &["check"] },
     Runner { name: "just", sub: &[], values: &["-f", "--justfile", "-d", "--working-directory"], never: &["-n", "-l", "--list", "--show", "-s", "--evaluate"], many: false, tests: &[] },
     Runner { name: "task", sub: &[], values: &["-d", "--dir", "-t", "--taskfile"], never: &["-l", "--list", "-a", "-n", "--dry", "-w"], many: true, tests: &[] },
@@ -34,8 +34,8 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner { name: "doit", sub: &[], values: &["-f"], never: &["list"], many: false, tests: &[] },
     Runner { name: "gradle", sub: &[], values: &["-x", "--exclude-task", "-p", "-b", "-c", "--tests", "-I"], never: &["-m", "tasks"], many: true, tests: &["check", "build"] },
     Runner { name: "gradlew", sub: &[], values: &["-x", "--exclude-task", "-p", "-b", "-c", "--tests", "-I"], never: &["-m", "tasks"], many: true, tests: &["check", "build"] },
-    Runner { name: "mvn", sub: &[], values: &["-f", "-pl", "-P", "-s", "-rf", "-T"], never: &["-DskipTests", "-DskipTests=true", "-Dmaven.test.skip", "-Dmaven.test.skip=true", "-v"], many: true, tests: &["verify", "package", "install", "integration-test"] },
-    Runner { name: "mvnw", sub: &[], values: &["-f", "-pl", "-P", "-s", "-rf", "-T"], never: &["-DskipTests", "-DskipTests=true", "-Dmaven.test.skip", "-Dmaven.test.skip=true", "-v"], many: true, tests: &["verify", "package", "install", "integration-test"] },
+    Runner { name: "mvn", sub: &[], values: &["-f", "-pl", "-P", "-s", "-rf", "-T"], never: &["-v"], many: true, tests: &["verify", "package", "install", "integration-test"] },
+    Runner { name: "mvnw", sub: &[], values: &["-f", "-pl", "-P", "-s", "-rf", "-T"], never: &["-v"], many: true, tests: &["verify", "package", "install", "integration-test"] },
     Runner { name: "ant", sub: &[], values: &["-f"], never: &["-p"], many: true, tests: &[] },
     Runner { name: "turbo", sub: &[], values: &["--filter", "-F", "--concurrency", "--cwd"], never: &["--dry"], many: true, tests: &[] },
     Runner { name: "lerna", sub: &["run"], values: &["--scope"], never: &[], many: false, tests: &[] },
@@ -72,18 +72,51 @@ impl Runner {
             .filter(|at| !targets.contains(at) && Some(*at) != word)
             .map(|at| rest[at].clone())
             .collect();
+        if targets.is_empty() && self.builds_by_default() {
+            return super::check(Kind::Build, self.name, rest);
+        }
         let found = targets.iter().filter_map(|at| {
             // `:app:test` of Gradle, `app/test` of moon.
             let target = rest[*at].rsplit(['/']).next().unwrap_or_default();
             let is_test = self.tests.contains(&target) && !skips_tests(rest);
-            let kind = is_test.then_some(Kind::Test).or_else(|| script_names::kind(target))?;
-            Some(Check { kind, program: format!("{} {}", self.name, rest[*at]), rest: others.clone() })
+            let kind = is_test.then_some(Kind::Test).or_else(|| self.kind(target))?;
+            let runs = kind != Kind::Test || !skips_tests(rest);
+            let check =
+                || Check { kind, program: format!("{} {}", self.name, rest[*at]), rest: others.clone() };
+            runs.then(check)
         });
         found.collect()
     }
 }
 
-/// `gradle build -x test`
+impl Runner {
+    fn builds_by_default(&self) -> bool {
+        matches!(self.name, "make" | "gmake" | "ninja" | "ant" | "xcodebuild")
+    }
+
+    /// By the name of the target, and by those that this program itself defines.
+    fn kind(&self, target: &str) -> Option<Kind> {
+        let of_jvm =
+            ["classes", "jar", "bootJar", "shadowJar", "war", "testClasses", "package", "install", "verify"];
+        let builds = match self.name {
+            "make" | "gmake" | "ninja" => target == "all",
+            "gradle" | "gradlew" | "mvn" | "mvnw" => {
+                of_jvm.contains(&target) || target.starts_with("compile") || target.ends_with("-compile")
+            }
+            _ => false,
+        };
+        builds.then_some(Kind::Build).or_else(|| script_names::kind(target))
+    }
+}
+
+/// `gradle build -x test`, `mvn package -DskipTests`
 fn skips_tests(rest: &[String]) -> bool {
-    rest.windows(2).any(|pair| pair[0] == "-x" || pair[0] == "--exclude-task")
+    let skips = |word: &String| {
+        word.starts_with("-DskipTests") && !word.ends_with("=false")
+            || word.starts_with("-Dmaven.test.skip") && !word.ends_with("=false")
+    };
+    let apart = rest
+        .windows(2)
+        .any(|pair| (pair[0] == "-x" || pair[0] == "--exclude-task") && pair[1].contains("est"));
+    apart || rest.iter().any(|word| skips(word) || word.starts_with("-xtest"))
 }

@@ -299,7 +299,7 @@ mod tests {
         let mut exited = AgentExited::new(of.iteration, of.attempt, Exit::Code(0));
         conversation.finish(&mut exited, Timestamp::from_millis(0), &mut |_| {});
         let AgentExited { state, delay, published, unpublished, .. } = exited;
-        Said { state, delay, published, unpublished }
+        Said { state, delay, published, unpublished, misheard: None }
     }
 
     fn assistant(text: &str) -> String {

@@ -144,6 +144,7 @@ fn checks(command: Option<&str>, ok: Option<bool>) -> Vec<CheckRun> {
         command: command.to_owned(),
         whole: true,
         wider: Vec::new(),
+        compiles: false,
         result: match ok {
             Some(true) => CheckResult::Passed,
             Some(false) => CheckResult::Failed,
