@@ -79,6 +79,9 @@ impl Scene {
     pub(super) fn line(&mut self, raw: &str, cut: bool) -> Seen {
         let raw = if self.begun { raw } else { raw.trim_start_matches('\u{feff}') };
         self.begun = true;
+        if raw.contains(char::REPLACEMENT_CHARACTER) {
+            return self.noise(raw);
+        }
         let plain = self.escapes.strip(raw);
         let text = plain.text.replace(escapes::MARK, "").trim().to_owned();
         let mut seen = Seen { covered: cut || plain.disturbed, follows: self.follows, ..Seen::default() };
@@ -93,6 +96,14 @@ impl Scene {
         }
         seen.text = text;
         seen
+    }
+
+    /// What is no text opens nothing: in enough bytes anything occurs.
+    fn noise(&mut self, raw: &str) -> Seen {
+        self.escapes = Escapes::default();
+        let text = raw.trim().to_owned();
+        let follows = std::mem::replace(&mut self.follows, true);
+        Seen { core: text.clone(), text, covered: true, follows, ..Seen::default() }
     }
 
     fn blank(&mut self, seen: &mut Seen) {
