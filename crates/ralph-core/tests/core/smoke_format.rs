@@ -15,7 +15,7 @@ use ralph_core::hat::HatsPlan;
 use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{
-    AgentPlan, Backoff, EventLoop, Gate, GateWhen, IdlePlan, Pace, Plan, Reaction, Stop, StuckAction,
+    AgentPlan, Backoff, Budget, EventLoop, Gate, GateWhen, IdlePlan, Pace, Plan, Reaction, Stop, StuckAction,
     StuckPlan, Task, Use, WaitPlan, WakePlan,
 };
 use ralph_core::stop::{Interrupt, StopKind};
@@ -43,6 +43,9 @@ pub struct Settings {
     pub max_runtime: Option<String>,
     pub max_wall_time: Option<String>,
     pub max_cost_usd: Option<f64>,
+    /// What this run and others may spend together. The others spend nothing.
+    pub budget_day: Option<f64>,
+    pub budget_week: Option<f64>,
     pub max_consecutive_failures: Option<u32>,
     pub stop_on_error: bool,
     pub iteration_timeout: Option<String>,
@@ -186,6 +189,7 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
         event_loop: event_loop(settings)?,
         pace: pace(settings)?,
         idle: idle(settings)?,
+        budget: Budget { day: settings.budget_day, week: settings.budget_week, ..Budget::default() },
         once: settings.once,
         stop: stop(settings),
         gates: gates(settings),

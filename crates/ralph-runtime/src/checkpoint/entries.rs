@@ -84,7 +84,7 @@ pub(super) struct Contents {
 
 impl Contents {
     pub(super) fn open(git: &Git) -> Result<Self, GitError> {
-        let mut command = git.command(["cat-file", "--batch"]);
+        let mut command = git.command(["cat-file", "--batch"])?;
         command.stderr(std::process::Stdio::null());
         let mut child = command.spawn().map_err(|error| GitError::Missing(error.to_string()))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());

@@ -31,6 +31,24 @@ const SETTINGS: [&str; 14] = [
     "protocol.allow=never",
 ];
 
+/// Files of a repository that git opens whatever it is asked for.
+const READ_BY_GIT: [&str; 14] = [
+    "HEAD",
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "index",
+    "packed-refs",
+    "shallow",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+    "objects/pack/multi-pack-index",
+];
+
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 
@@ -81,12 +99,31 @@ impl Git {
         (self.repository.head(), self.repository.branch())
     }
 
-    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+    /// A git that is about to be started. Not where it would wait for a pipe that somebody has put into the repository.
+    pub(crate) fn command<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<Command, GitError> {
+        self.has_plain_files()?;
         let mut command = bare_command(&self.program);
         // An absolute path is not looked for, and `git` does not read what lies around the folder it is started in.
         command.env("GIT_DIR", self.repository.git_dir()).current_dir(self.repository.git_dir());
         command.args(args);
-        command
+        Ok(command)
+    }
+
+    fn has_plain_files(&self) -> Result<(), GitError> {
+        let folder = self.repository.git_dir();
+        for name in READ_BY_GIT {
+            let path = folder.join(name);
+            // What is not there is not read.
+            let Ok(found) = std::fs::metadata(&path) else { continue };
+            if !found.is_file() && !found.is_dir() {
+                let message = format!("{} is no file", path.display());
+                return Err(GitError::Failed { what: "is not started".to_owned(), message });
+            }
+        }
+        Ok(())
     }
 
     /// Runs git to its end, and gives what it printed.
@@ -95,7 +132,7 @@ impl Git {
         args: impl IntoIterator<Item = S>,
         input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
-        finish(self.command(args), input, true)
+        finish(self.command(args)?, input, true)
     }
 
     /// The same, as text without the last newline.
@@ -107,7 +144,7 @@ impl Git {
     /// Files of this folder that no commit has as they are, ignored ones aside. No filter of the repository is run.
     pub fn uncommitted(&self, folder: &Path) -> Result<Vec<PathBuf>, GitError> {
         let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
-        let mut command = self.command(args);
+        let mut command = self.command(args)?;
         let is_long = self.repository.head().is_some_and(|head| head.len() == 64);
         command.args(["--no-renames", "--", "."]).current_dir(folder);
         command.env("GIT_WORK_TREE", &self.repository.work_tree);
@@ -124,7 +161,7 @@ impl Git {
         args: impl IntoIterator<Item = S>,
         visit: &mut dyn FnMut(&[u8]) -> io::Result<bool>,
     ) -> Result<(), GitError> {
-        let mut command = self.command(args);
+        let mut command = self.command(args)?;
         // Its complaints are short: they fit into the pipe, and are read when the lines are over.
         let what = what(&command);
         let mut child =

@@ -154,7 +154,7 @@ impl Saver {
         header: &Header<'_>,
         fill: &mut dyn FnMut(&mut Stream<BufWriter<Watched<'_>>>) -> io::Result<()>,
     ) -> Result<(String, String), GitError> {
-        let mut command = self.git.command(["fast-import", "--quiet", "--force", "--done"]);
+        let mut command = self.git.command(["fast-import", "--quiet", "--force", "--done"])?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| GitError::Missing(error.to_string()))?;
         let pid = child.id();

@@ -249,7 +249,7 @@ mod tests {
         assert!(
             matches!(&desk.press(b"guse \xc3\xa4")[..], [_, Act::Prompt(Some(text))] if text.ends_with("use ä"))
         );
-        desk.press(b"\x7f\x1b[A");
+        assert_eq!(desk.press(b"\x1b[A"), [], "an arrow is no text");
         desk.press(b"\x7f\x7f\x7f\x7f\x7f\x7f\x7f");
         let sent = desk.press(b"read it\r");
         let said = Command::AddGuidance(Guidance { text: "read it".to_owned() });

@@ -10,8 +10,8 @@ use ralph_core::effect::{Effect, RunGates, SpawnAgent, Step, When};
 use ralph_core::engine::Engine;
 use ralph_core::event::{
     AgentExited, AgentSilent, AgentSpawned, AgentText, Event, Exit, FORMAT, FilesChanged, Finding,
-    GateFinished, GateStarted, GatesFinished, RunStarted, RunStopped, StuckEvidence, TopicEmitted, TreeSeen,
-    UsageUpdated, WakeTriggered,
+    GateFinished, GateStarted, GatesFinished, LedgerRead, RunStarted, RunStopped, StuckEvidence,
+    TopicEmitted, TreeSeen, UsageUpdated, WakeTriggered,
 };
 use ralph_core::hat::Payload;
 use ralph_core::ids::{IterationNumber, RunId, Seq};
@@ -25,6 +25,8 @@ use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 
 use crate::smoke_format::{Attempt, Header, Stops, compact, person, plan, time};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) fn session(text: &str) -> Result<(), String> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -144,7 +146,7 @@ impl Runner {
                 Effect::KillGates { grace } => self.kill_gates(grace),
                 // What a person brings comes from the fixture.
                 Effect::StartWake { epoch, .. } => self.wake = Some(epoch),
-                Effect::ReadLedger => {}
+                Effect::ReadLedger => self.push(self.now, Report::LedgerRead(self.ledger())),
                 Effect::StopWake => self.wake = None,
                 Effect::StartTimer { timer, when } => {
                     let due = match when {
@@ -156,6 +158,17 @@ impl Runner {
             }
         }
         Ok(())
+    }
+
+    /// Nobody else spends anything.
+    fn ledger(&self) -> LedgerRead {
+        let costs = self.records.iter().filter_map(|(_, event)| match event {
+            Event::IterationFinished(finished) => finished.cost_usd,
+            _ => None,
+        });
+        let spent = costs.sum();
+        let (day_ends, week_ends) = (self.now.plus(DAY), self.now.plus(DAY * 7));
+        LedgerRead { day_usd: spent, week_usd: spent, day_ends, week_ends, unpriced_tokens: 0 }
     }
 
     /// What the detectors of stuck runs found.
