@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_core::hat::HatsPlan;
 use ralph_core::plan::{AgentPlan, Gate, Pace, Plan, Price, SandboxLevel, SandboxPlan, Task};
 
 use super::Loaded;
@@ -27,10 +28,7 @@ impl Loaded {
         let in_sandbox = is_root && any_sandbox(definition);
         let agent = self.agent.to_plan(in_sandbox);
         let agent = agent.map_err(|message| found.push(at(self.agent_path(), message))).ok();
-        let fallback = definition.fallback.iter().filter_map(AgentSpec::of_line);
-        let fallback =
-            fallback.map(|spec| spec.to_plan(in_sandbox).map_err(|message| at("fallback", message)));
-        let fallback: Vec<AgentPlan> = keep(fallback, &mut found);
+        let fallback: Vec<AgentPlan> = keep(self.fallback(in_sandbox), &mut found);
         let mut event_loop = definition.event_loop.clone();
         let args = self.args.clone().unwrap_or_default();
         let folder = self.file.as_deref().and_then(Path::parent);
@@ -46,10 +44,8 @@ impl Loaded {
             is_root: in_sandbox,
         };
         let hats = hats.plan(definition, &self.task, &mut found);
-        let of_hats = hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
-        // A plain command may have nothing to say for hours.
-        let is_stream = agent.iter().chain(&fallback).chain(of_hats).all(AgentPlan::shows_work);
-        event_loop.silence_timeout.get_or_insert(is_stream.then_some(STREAM_SILENCE));
+        let silence = default_silence(agent.iter().chain(&fallback), hats.as_deref());
+        event_loop.silence_timeout.get_or_insert(silence);
         let idle = idle::plan(&self.settings, definition, &self.workspace, folder);
         let idle = idle.map_err(|one| found.push(one)).ok();
         let (Some(agent), Some(idle), true) = (agent, idle, found.is_empty()) else {
@@ -57,8 +53,6 @@ impl Loaded {
                 ConfigError::from_all(found).unwrap_or_else(|| Diagnostic::new("there is no plan").into())
             );
         };
-        let fallback_after = definition.fallback_after.0;
-        let fallback_wait = definition.fallback_wait.0;
         Ok(Plan {
             source: self.file.clone(),
             preset: self.preset.clone(),
@@ -69,7 +63,7 @@ impl Loaded {
             fallback,
             prices: prices(definition),
             event_loop,
-            pace: Pace { fallback_after, fallback_wait, ..Pace::default() },
+            pace: pace(definition),
             stop_on_completion_signal: definition.stop_on_completion_signal,
             completion_signal: definition.completion_signal.as_ref().map(|text| text.0.clone()),
             budget: definition.budget.clone(),
@@ -96,6 +90,32 @@ impl Loaded {
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })
     }
+}
+
+impl Loaded {
+    fn fallback(&self, in_sandbox: bool) -> impl Iterator<Item = Result<AgentPlan, Diagnostic>> {
+        let specs = self.definition.fallback.iter().filter_map(AgentSpec::of_line);
+        specs.map(move |spec| {
+            spec.to_plan(in_sandbox).map_err(|message| self.settings.at("fallback", message))
+        })
+    }
+}
+
+fn pace(definition: &Definition) -> Pace {
+    Pace {
+        fallback_after: definition.fallback_after.0,
+        fallback_wait: definition.fallback_wait.0,
+        ..Pace::default()
+    }
+}
+
+/// A plain command may have nothing to say for hours.
+fn default_silence<'a>(
+    mut agents: impl Iterator<Item = &'a AgentPlan>,
+    hats: Option<&HatsPlan>,
+) -> Option<Duration> {
+    let mut of_hats = hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.agent.as_ref());
+    (agents.all(AgentPlan::shows_work) && of_hats.all(AgentPlan::shows_work)).then_some(STREAM_SILENCE)
 }
 
 /// The gates, with the folders of held-out files as they are from anywhere.

@@ -45,7 +45,7 @@ impl Subscription {
     }
 
     /// The next record; nothing when the process that works on the run is gone, or somebody has hung up.
-    pub fn next(&mut self) -> Result<Option<Record>, ReadError> {
+    pub fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
         match self.read()? {
             // Without the checksum of the journal: nobody writes it again.
             Some(line) => Record::from_json(line).map(Some).map_err(ReadError::Content),

@@ -262,11 +262,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::AgentExited(e) => exited(e),
         Event::WaitSkipped {} => "a person goes on".to_owned(),
         Event::WakeTriggered(e) => waits::woken(e, None),
-        Event::TimerFired(timer) => match &timer.slot {
-            TimerSlot::IterationTimeout => "the iteration has used its time".to_owned(),
-            TimerSlot::Wait => "the wait is over".to_owned(),
-            TimerSlot::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
-        },
+        Event::TimerFired(timer) => timer_fired(&timer.slot),
         Event::TopicEmitted(_)
         | Event::HatReset(_)
         | Event::TopicRejected(_)
@@ -301,6 +297,14 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
         other => trust::details(other).or_else(|| net::details(other)).unwrap_or_else(|| fields(other)),
+    }
+}
+
+fn timer_fired(slot: &TimerSlot) -> String {
+    match slot {
+        TimerSlot::IterationTimeout => "the iteration has used its time".to_owned(),
+        TimerSlot::Wait => "the wait is over".to_owned(),
+        TimerSlot::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
     }
 }
 

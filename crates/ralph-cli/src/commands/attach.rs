@@ -66,7 +66,7 @@ pub fn attach(args: AttachArgs) -> Result<u8, CliError> {
 fn follow(subscription: &mut Subscription, screen: &RunScreen, from: Seq) -> Result<Seq, CliError> {
     let mut next = from;
     loop {
-        match subscription.next() {
+        match subscription.next_record() {
             Ok(Some(record)) => {
                 next = record.seq.next();
                 screen.send(&record);

@@ -19,6 +19,8 @@ const MARK: &str = "RALPH_TEST_WORLD";
 
 pub const RALPH: &str = env!("CARGO_BIN_EXE_ralph");
 pub const FAKE_AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
+/// What a RALPH.md without a word of ralph's own is told.
+pub const NO_FINISH: &str = "note: the agent is not told how to finish: this RALPH.md is sent as it is written; add gates or `completion_promise`, or say in it to end with <ralph>COMPLETE</ralph> alone on a line\n";
 /// What a run outside git says of itself on standard error.
 pub const NO_NET: &str =
     "note: this is no git repository, so nothing brings back what an agent breaks; --git-init makes one\n";

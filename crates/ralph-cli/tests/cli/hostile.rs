@@ -70,7 +70,7 @@ fn faults(attack: &Attack, Outcome { done, world }: &Outcome) -> Vec<String> {
     {
         faults.push("it spoke as a person".to_owned());
     }
-    if !attack.says.is_empty() && !(done.stderr.contains(attack.says) || done.stdout.contains(attack.says)) {
+    if !(attack.says.is_empty() || done.stderr.contains(attack.says) || done.stdout.contains(attack.says)) {
         faults.push(format!("nobody was told `{}`: {}{}", attack.says, done.stdout, done.stderr));
     }
     let shown = [("stdout", &done.stdout), ("stderr", &done.stderr)];

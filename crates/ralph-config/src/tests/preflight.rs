@@ -71,5 +71,6 @@ fn a_limit_that_cannot_hold_is_an_error_and_an_argument_without_a_place_is_noted
     workspace.sources.given =
         Some(vec![Given::Named { name: "zzz".to_owned(), value: Some("v".to_owned()) }]);
     let notes = workspace.preflight().expect("a plan").notes;
-    assert!(notes.len() == 1 && notes[0].contains("`--zzz`: ralph has no such option"), "{notes:?}");
+    assert!(notes[0].contains("`--zzz`: ralph has no such option"), "{notes:?}");
+    assert!(notes[1].contains("not told how to finish"), "{notes:?}");
 }

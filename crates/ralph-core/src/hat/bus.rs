@@ -244,11 +244,8 @@ impl Bus {
         self.last = Some(wearing.hat.clone());
         let messages = self.take(&wearing);
         if !self.staged.is_empty() {
-            // Who approves of the work does not object to the claim that waited for it.
-            let waiting =
-                self.waiting_claim.take().filter(|_| self.staged.iter().all(|it| it.topic.approves()));
             self.spoken();
-            (self.waiting_claim, self.silent) = (waiting, None);
+            self.silent = None;
             self.coordinator_turns = 0;
             self.due.extend(self.staged.drain(..));
         } else if wearing.hat == COORDINATOR {

@@ -70,13 +70,6 @@ impl Topic {
         self.segments().next_back() == Some("blocked")
     }
 
-    /// Whether somebody says with it that all is well.
-    pub fn approves(&self) -> bool {
-        const WORDS: &[&str] =
-            &["approved", "accepted", "passed", "verified", "succeeded", "success", "ok", "lgtm"];
-        self.segments().next_back().is_some_and(|word| WORDS.contains(&word))
-    }
-
     /// What ralph publishes when the run goes in circles and a hat wants to know.
     pub fn loop_detected() -> Self {
         Self("loop.detected".to_owned())

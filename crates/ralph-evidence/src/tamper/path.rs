@@ -115,12 +115,8 @@ fn is_for_here(stem: &str) -> bool {
     ];
     const PROCESSORS: &[&str] =
         &["amd64", "arm64", "arm", "386", "wasm", "riscv64", "s390x", "ppc64le", "mips"];
-    let system = if std::env::consts::OS == "macos" { "darwin" } else { std::env::consts::OS };
-    let processor = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
+    let system = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    let processor = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
     let mut parts = stem.strip_suffix("_test").unwrap_or(stem).split('_').skip(1);
     parts.all(|part| {
         (!SYSTEMS.contains(&part) || part == system) && (!PROCESSORS.contains(&part) || part == processor)

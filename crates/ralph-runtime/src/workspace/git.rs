@@ -78,7 +78,7 @@ impl Repository {
 
     /// The branch that is checked out, by its whole name. `None`: a commit is checked out, and no branch.
     pub fn branch(&self) -> Option<String> {
-        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        let head = plain::read_text(&self.git_dir.join("HEAD"), Links::Follow, plain::SMALL).ok()?;
         head.strip_prefix("ref:").map(|name| name.trim().to_owned())
     }
 

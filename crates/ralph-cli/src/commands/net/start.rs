@@ -118,7 +118,7 @@ mod tests {
             assert!(is(path), "{path}");
         }
         for path in
-            ["/people/ada/project", "/people/bob/x", "/tmp/x", "/srv/app", "/opt/app", "/work/x", "/etcetera"]
+            ["/people/ada/project", "/people/bob/x", "/tmp/x", "/srv/app", "/opt/app", "/data/x", "/etcetera"]
         {
             assert!(!is(path), "{path}");
         }

@@ -40,10 +40,10 @@ fn an_argument_that_nothing_uses_is_noted() {
     let done = ralph().run(&["-n", "1", "--zzz", "v", "--yyy", "v", "--a", "v"]).expect(3);
     let note = "note: `--yyy`: ralph has no such option, and as an argument it is neither declared in `args` nor used in the prompt or a \
                 command\n";
-    assert_eq!(done.stderr, format!("{note}{NO_NET}"));
+    assert_eq!(done.stderr, format!("{note}{NO_FINISH}{NO_NET}"));
     let commands = Ralph::new();
     commands.write("commands: [{name: x, run: 'echo {{ args.yyy }}'}]", "{{ commands.x }}");
-    assert_eq!(commands.run(&["-n", "1", "--yyy", "v"]).expect(3).stderr, NO_NET);
+    assert_eq!(commands.run(&["-n", "1", "--yyy", "v"]).expect(3).stderr, format!("{NO_FINISH}{NO_NET}"));
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn only_the_first_line_opens_the_settings() {
     for text in [format!("\n---\nagent: {agent}\n---\nHello\n"), format!("---\nagent: {agent}\nHello\n")] {
         ralph.file(&text).refuses(&[], &["there is no agent to run"]);
         let prompt = ralph.run(&["-n", "1", "-a", &agent, "--set", "credit=no"]).expect(3);
-        assert_eq!(prompt.stderr, NO_NET);
+        assert_eq!(prompt.stderr, format!("{NO_FINISH}{NO_NET}"));
         assert_eq!(ralph.world.read("prompt-1.txt"), text.trim());
         std::fs::remove_dir_all(ralph.world.state()).expect("the state");
     }

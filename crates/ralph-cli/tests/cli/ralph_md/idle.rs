@@ -141,7 +141,7 @@ fn a_wake_that_has_nothing_to_end_is_worth_a_warning() {
         assert!(done.stderr.contains(part), "{}", done.stderr);
     }
     let done = ralph.write("wake: {files: [inbox]}\nidle: {}", "x").world.ralph(["check", "r"]).expect(0);
-    assert_eq!(done.stderr, "");
+    assert_eq!(done.stderr, NO_FINISH);
     let plan = ralph.write("wake: {run: 'true'}\nidle: {}", "x").run(&["--dry-run"]).expect(0).stdout;
     assert!(plan.contains("\"every_ms\": 10000"), "asked every ten seconds: {plan}");
 }

@@ -129,7 +129,7 @@ pub(super) fn go(rest: &[String]) -> Vec<Check> {
         }
         "vet" => check(Kind::Lint, "go vet", args),
         "build" | "install"
-            if !has(&["-n"]) && !(word == "install" && args.iter().any(|arg| arg.contains('@'))) =>
+            if !(has(&["-n"]) || word == "install" && args.iter().any(|arg| arg.contains('@'))) =>
         {
             check(Kind::Build, "go build", args)
         }
