@@ -49,7 +49,13 @@ fn a_program_sees_its_own_namespace_and_ralph_its_real_number() {
     assert_eq!(lines.next(), Some("2 1"), "{said}");
     // Init, the shell, `ls` and `wc`.
     assert!(lines.next().unwrap().trim().parse::<u32>().unwrap() <= 4, "{said}");
-    assert_eq!(std::fs::read_to_string(format!("/proc/{outside}/comm")).unwrap(), "sleep\n");
+    // The shell has said its word and becomes `sleep`.
+    let name = || std::fs::read_to_string(format!("/proc/{outside}/comm")).unwrap();
+    let patience = std::time::Instant::now();
+    while name() != "sleep\n" {
+        assert!(patience.elapsed() < std::time::Duration::from_secs(30), "it is still {}", name());
+        std::thread::yield_now();
+    }
     run.handle.kill();
     assert_eq!(run.await_exit().end.exit, Exit::Signal(9));
 }
