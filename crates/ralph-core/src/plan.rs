@@ -199,6 +199,17 @@ impl Plan {
 }
 
 impl Plan {
+    /// The plan as a value, in which texts can be looked for. One copy of this serves all crates.
+    pub fn to_value(&self) -> Result<serde_json::Value, serde_json::Error> {
+        serde_json::to_value(self)
+    }
+
+    /// The plan that such a value holds.
+    pub fn from_value(value: &serde_json::Value) -> Result<Plan, serde_json::Error> {
+        // By way of text: journals are read so too, and the program holds only one copy of the reader.
+        serde_json::from_slice(&serde_json::to_vec(value)?)
+    }
+
     /// Whether anything can refuse a claim. `tools_told`: the agents tell how their commands ended.
     pub fn can_refuse(&self, tools_told: bool) -> bool {
         self.gates.iter().any(|gate| gate.required)

@@ -95,21 +95,21 @@ impl Secrets {
             Input::Command(command) => return Input::Command(command),
             Input::Report(ref report) => Event::from(report.clone()),
         };
-        let Ok(mut json) = serde_json::to_value(&event) else { return input };
+        let Ok(mut json) = event.to_value() else { return input };
         let mut changed = false;
         each_text(&mut json, "", &mut |_, text| {
             if let std::borrow::Cow::Owned(clean) = redactor.text(text) {
                 (*text, changed) = (clean, true);
             }
         });
-        let again = || serde_json::from_value::<Event>(json).ok()?.input();
+        let again = || Event::from_value(json).ok()?.input();
         if changed { again().unwrap_or(input) } else { input }
     }
 
     /// The plan as it may be recorded. What it leaves out is kept beside the journal, for nobody else to read.
     pub(crate) fn hide(&self, plan: &Plan, run: &Path) -> io::Result<Plan> {
         let redactor = self.redactor();
-        let mut json = serde_json::to_value(plan)?;
+        let mut json = plan.to_value()?;
         let mut kept = BTreeMap::new();
         each_text(&mut json, "", &mut |pointer, text| {
             let is_place = pointer.rsplit('/').find(|key| key.parse::<usize>().is_err());
@@ -124,7 +124,7 @@ impl Secrets {
             return Ok(plan.clone());
         }
         plain::create(&run.join(FILE))?.write_all(&serde_json::to_vec(&kept)?)?;
-        Ok(serde_json::from_value(json)?)
+        Ok(Plan::from_value(&json)?)
     }
 
     /// The plan as it is to be carried out. A text that was changed since stays as it is.
@@ -134,7 +134,7 @@ impl Secrets {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(plan.clone()),
             Err(error) => return Err(error),
         };
-        let mut json = serde_json::to_value(plan)?;
+        let mut json = plan.to_value()?;
         for (pointer, secret) in kept {
             if let Some(Value::String(text)) = json.pointer_mut(&pointer)
                 && text.contains(ralph_evidence::redact::REDACTED)
@@ -142,7 +142,7 @@ impl Secrets {
                 *text = secret;
             }
         }
-        Ok(serde_json::from_value(json)?)
+        Ok(Plan::from_value(&json)?)
     }
 }
 

@@ -122,7 +122,7 @@ impl Session {
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
         // A run that cannot be written down is none: it is refused before there is anything of it.
-        serde_json::to_writer(io::sink(), &plan).map_err(SessionError::NotWritable)?;
+        plan.to_value().map_err(SessionError::NotWritable)?;
         let secrets = Arc::new(Secrets::of(&plan).map_err(|why| SessionError::Io(io::Error::other(why)))?);
         let lock = lock_workspace(store, &plan.workspace)?;
         let survivors = Survivors::in_workspace(store, &plan.workspace);

@@ -74,7 +74,7 @@ pub fn ask(socket: &Path, asked: &Asked) -> Result<Reply, AskError> {
         Ok(_) => {}
         Err(error) => return Err(AskError::Io(error)),
     }
-    match serde_json::from_str(&answer) {
+    match serde_json::from_slice(answer.as_bytes()) {
         Ok(Reply::Error { error, message }) => Err(AskError::Complaint { error, message }),
         Ok(reply) => Ok(reply),
         Err(error) => Err(AskError::Answer(error.to_string())),

@@ -310,7 +310,7 @@ fn timer_fired(slot: &TimerSlot) -> String {
 
 /// An event that has no words of its own: `bytes 42, early true`.
 fn fields(event: &Event) -> String {
-    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(event) else { return String::new() };
+    let Ok(serde_json::Value::Object(fields)) = event.to_value() else { return String::new() };
     let named = fields.iter().filter(|(name, _)| !["type", "iteration"].contains(&name.as_str()));
     let one = |(name, value): (&String, &serde_json::Value)| match value {
         serde_json::Value::String(text) => format!("{name} {}", foreign(text)),

@@ -40,6 +40,18 @@ impl<'de> Deserialize<'de> for Event {
     }
 }
 
+impl Event {
+    /// Reads an event from a value, such as one whose texts were changed. One copy of this serves all crates.
+    pub fn from_value(value: Value) -> Result<Event, serde_json::Error> {
+        event_aside(Map::deserialize(value)?)
+    }
+
+    /// The event as a value. One copy of this serves all crates.
+    pub fn to_value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(self)
+    }
+}
+
 fn read<'de, V: Visitor<'de>>(json: &'de [u8], visitor: V) -> Result<V::Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let value = deserializer.deserialize_map(visitor)?;
@@ -148,7 +160,12 @@ fn event_aside<E: Error>(mut all: Map<String, Value>) -> Result<Event, E> {
         let _ = write!(json, ",{}:{value}", Value::from(key));
     }
     json.push('}');
-    read(json.as_bytes(), EventVisitor).map_err(E::custom)
+    event_in_order(json.as_bytes()).map_err(E::custom)
+}
+
+/// Not generic, so that the fields of all events are read by one piece of code in the whole program.
+fn event_in_order(json: &[u8]) -> Result<Event, serde_json::Error> {
+    read(json, EventVisitor)
 }
 
 /// Everything that follows, put aside. `first`: a key whose value comes next.
