@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ralph_core::plan::value::{CommandLine, Count, PathPattern, Price, Regex, Text, Timeout};
 use ralph_core::plan::{
-    Budget, Contain, Context, Core, EventLoop, Gate, Limits, Memory, Protect, ProtectPolicy, Quota,
-    SandboxAccess, SandboxFallback, SandboxLevel, Stop, StuckPlan, Switch, WorktreeLists,
+    Budget, Contain, Context, Core, EventLoop, Gate, Idle, Limits, Memory, OnState, Protect, ProtectPolicy,
+    Quota, SandboxAccess, SandboxFallback, SandboxLevel, Stop, StuckPlan, Switch, Wake, WorktreeLists,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::agent::{AgentDef, CliDef, EnvName};
 use super::commands::{CommandDef, Name};
 use super::hat_def::Hats;
-use super::idle::{Idle, OnState, WakeDef};
 
 /// What ralph runs, on which prompt, and when it stops.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -59,7 +58,7 @@ pub struct Definition {
     /// What to do while the agent says `<!-- ralph:state blocked -->` or `<!-- ralph:state waiting_for_review -->`.
     pub on_state: OnState,
     /// What ends such waits as soon as there is work.
-    pub wake: WakeDef,
+    pub wake: Wake,
     /// Whether to loop. `false` makes a single pass, recorded the same way.
     pub enabled: bool,
     /// When the loop goes on, waits and stops.
@@ -143,7 +142,7 @@ impl Default for Definition {
             completion_signal: None,
             idle: Idle::default(),
             on_state: OnState::default(),
-            wake: WakeDef::default(),
+            wake: Wake::default(),
             enabled: true,
             event_loop: EventLoop::default(),
             budget: Budget::default(),

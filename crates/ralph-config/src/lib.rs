@@ -55,7 +55,6 @@ pub use agent_plan::{cost_is_known, tokens_are_known};
 pub use commands::{CommandDef, Name};
 pub use definition::Definition;
 pub use diagnostic::{ConfigError, Diagnostic};
-pub use idle::{Idle, IdleDef, OnState, ReactionDef, WakeDef};
 pub use layers::Flags;
 pub use nearest::nearest;
 pub use plan::prices;

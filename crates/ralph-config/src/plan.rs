@@ -46,9 +46,8 @@ impl Loaded {
         let hats = hats.plan(definition, &self.task, &mut found);
         let silence = default_silence(agent.iter().chain(&fallback), hats.as_deref());
         event_loop.silence_timeout.get_or_insert(silence);
-        let idle = idle::plan(&self.settings, definition, &self.workspace, folder);
-        let idle = idle.map_err(|one| found.push(one)).ok();
-        let (Some(agent), Some(idle), true) = (agent, idle, found.is_empty()) else {
+        found.extend(idle::check(&self.settings, definition));
+        let (Some(agent), true) = (agent, found.is_empty()) else {
             return Err(
                 ConfigError::from_all(found).unwrap_or_else(|| Diagnostic::new("there is no plan").into())
             );
@@ -57,7 +56,9 @@ impl Loaded {
             source: self.file.clone(),
             preset: self.preset.clone(),
             commands,
-            idle,
+            idle: definition.idle.clone(),
+            on_state: definition.on_state.clone(),
+            wake: definition.wake.clone(),
             args,
             credit,
             fallback,

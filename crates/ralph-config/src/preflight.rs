@@ -122,7 +122,7 @@ pub fn preflight(
         mistakes = placeholders::findings(&loaded);
         found.warnings.extend(mistakes.clone());
         found.warnings.extend(folders::findings(&loaded, plan));
-        found.warnings.extend(idle::findings(&loaded.settings, &plan.idle));
+        found.warnings.extend(idle::findings(&loaded.settings, plan));
         found.notes.extend(programs::refuses_root(plan, machine));
         found.notes.extend(idle_args(&loaded));
         found.notes.extend(gates::note(&loaded.settings));

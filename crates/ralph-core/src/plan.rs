@@ -32,7 +32,10 @@ pub use contain::Contain;
 pub use env::{EnvSource, EnvValue};
 pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
 pub use gate::{ACCEPTANCE_CHECK, GATE_TIMEOUT, Gate, GateWhen};
-pub use idle::{IdlePlan, Reaction, WaitPlan, WakePlan};
+pub use idle::{
+    Act, Idle, IdleWait, IdleWaitChange, OnState, OnStateChange, Reaction, ReactionChange, Wait, Wake,
+    WakeChange,
+};
 pub use limits::{Limits, LimitsChange};
 pub use quota::{Quota, QuotaChange};
 
@@ -85,8 +88,14 @@ pub struct Plan {
     pub quota: Quota,
     pub pace: Pace,
     /// What to do while there is nothing to do.
-    #[serde(default, skip_serializing_if = "IdlePlan::is_default")]
-    pub idle: IdlePlan,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub idle: Idle,
+    /// What to do while somebody else has to act.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub on_state: OnState,
+    /// What ends such waits.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wake: Wake,
     /// Whether `<promise>…</promise>`, with the text of `completion_signal`, claims completion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop_on_completion_signal: bool,
@@ -171,7 +180,9 @@ impl Plan {
             budget: Budget::default(),
             quota: Quota::default(),
             pace: Pace::default(),
-            idle: IdlePlan::default(),
+            idle: Idle::default(),
+            on_state: OnState::default(),
+            wake: Wake::default(),
             stop_on_completion_signal: false,
             completion_signal: None,
             stop: Stop::default(),

@@ -9,7 +9,7 @@ use ralph_core::event::{Containment, Event, GateFinished, LoopSuspected, Missing
 use ralph_core::guard::{GUARDS, GuardDef, Reading};
 use ralph_core::ids::IterationNumber;
 use ralph_core::observe::{Folder, HatSeen, Observation, PhaseSeen};
-use ralph_core::plan::{Plan, Task};
+use ralph_core::plan::{Idle, Plan, Task};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 
@@ -399,8 +399,8 @@ fn idle(run: Observation<'_>) -> IdleNow {
         cost_usd: saved.cost_usd,
         waited: saved.waited,
     });
-    let plan = &run.plan().idle;
-    let default_wait = plan.wait.as_ref().filter(|_| plan.by_default);
+    let plan = run.plan();
+    let default_wait = plan.idle.wait().filter(|_| plan.idle == Idle::Unset);
     let default_wait =
         default_wait.map(|wait| DefaultWait { first: wait.backoff.initial, longest: wait.backoff.max });
     let why = run.blocked().map(|why| cut(why, TEXT));

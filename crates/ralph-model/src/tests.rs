@@ -8,7 +8,7 @@ use ralph_core::event::{
 };
 use ralph_core::ids::{IterationNumber, Seq};
 use ralph_core::input::{Command, Report};
-use ralph_core::plan::{EventLoop, IdlePlan, Plan, Reaction};
+use ralph_core::plan::{EventLoop, OnState, Plan, Reaction};
 use ralph_core::record::Record;
 use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
@@ -268,8 +268,8 @@ fn the_evidence_of_a_stop_is_its_last_turn_and_the_streak_before_it() {
 
 #[test]
 fn a_person_is_needed_where_the_run_does_not_go_on_by_itself() {
-    let asks = IdlePlan { on_blocked: Reaction::Ask, ..IdlePlan::default() };
-    let mut script = Script::start(Plan { idle: asks, ..plan() });
+    let asks = OnState { blocked: Reaction::ask(), ..OnState::default() };
+    let mut script = Script::start(Plan { on_state: asks, ..plan() });
     assert_eq!(script.snapshot().needs_person, None);
     let crashed = script.snapshot_at(script.now, false).needs_person.unwrap();
     assert_eq!((crashed.kind, crashed.steps[0].command.as_str()), (Need::Crashed, "ralph resume 0119a4c2"));

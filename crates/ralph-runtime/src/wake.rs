@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ralph_core::event::{WakeCause, WakeTriggered};
 use ralph_core::input::Report;
-use ralph_core::plan::{CommandPlan, Plan, WakePlan};
+use ralph_core::plan::{CommandPlan, Plan};
 use ralph_core::time::Timestamp;
 
 use crate::executor::{Shared, report};
@@ -63,8 +63,7 @@ impl Seen {
 }
 
 fn look(plan: &Plan) -> Option<Vec<Option<Stamp>>> {
-    let files = &plan.idle.wake.as_ref()?.files;
-    Some(files.iter().map(|path| stamp(path)).collect())
+    plan.wake.is_set().then(|| plan.wake_files().iter().map(|path| stamp(path)).collect())
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
@@ -102,7 +101,11 @@ pub(crate) struct Wake {
 impl Wake {
     /// Nothing if there is nothing to look at. Without a thread or a watch the wait ends by its time all the same.
     pub(crate) fn start(shared: &Arc<Shared>, epoch: u64, since: Timestamp) -> Option<Self> {
-        let WakePlan { files, command, every } = shared.plan.idle.wake.clone()?;
+        let plan = &shared.plan;
+        if !plan.wake.is_set() {
+            return None;
+        }
+        let (files, command, every) = (plan.wake_files(), plan.wake_command(), plan.wake.every);
         let group = Arc::new(Group::default());
         let mut alive = Vec::new();
         let before = lock(&shared.seen).wait_begins().map_or(Before::Since(since), Before::Seen);

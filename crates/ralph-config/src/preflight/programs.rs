@@ -44,8 +44,8 @@ fn agent_problem(loaded: &Loaded, setting: &str, agent: &AgentPlan, problem: &Pr
 
 /// A command that cannot be started is such a mistake as well.
 pub fn commands(loaded: &Loaded, plan: &Plan, machine: &Machine<'_>, found: &mut Found) {
-    if let Some(command) = plan.idle.wake.as_ref().and_then(|wake| wake.command.as_ref())
-        && let Err(error) = command_problem(command, machine)
+    if let Some(command) = plan.wake_command()
+        && let Err(error) = command_problem(&command, machine)
     {
         found.errors.push(loaded.settings.at("wake.run", format!("`wake.run` cannot run: {error}")));
     }

@@ -5,7 +5,7 @@ use super::between::Flow;
 use crate::effect::Effect;
 use crate::event::{DelayReason, Event, WakeTriggered};
 use crate::marker::AgentState;
-use crate::plan::Reaction;
+use crate::plan::Act;
 use crate::state::{Phase, Waiting};
 use crate::stop;
 
@@ -14,7 +14,8 @@ impl Turn<'_> {
     pub(super) fn heed_state(&mut self) -> Flow {
         let state = self.state();
         let said = state.unjudged.as_ref().and_then(|last| last.waits_as());
-        let stops = said.filter(|said| state.plan.idle.reaction(*said) == Some(&Reaction::Stop));
+        let stops =
+            said.filter(|said| state.plan.reaction(*said).is_some_and(|answer| answer.r#do == Act::Stop));
         let unanswered = state.idle.state.filter(|_| state.idle.unanswered);
         let Some(found) = stops.or(unanswered) else { return Flow::Next };
         let (reason, by_default) = match found {
@@ -35,7 +36,7 @@ impl Turn<'_> {
     /// Begins to look for work while the run waits.
     pub(super) fn watch_for_work(&mut self) {
         let Phase::Waiting(Waiting { epoch, reason, since, .. }) = self.state().phase else { return };
-        if reason.can_wake() && self.state().plan.idle.wake.is_some() {
+        if reason.can_wake() && self.state().plan.wake.is_set() {
             self.effect(Effect::StartWake { epoch, since });
         }
     }
@@ -43,7 +44,7 @@ impl Turn<'_> {
     pub(super) fn end_wait(&mut self, early: bool) {
         let Phase::Waiting(Waiting { reason, .. }) = self.state().phase else { return };
         self.emit(Event::DelayEnded { early });
-        if reason.can_wake() && self.state().plan.idle.wake.is_some() {
+        if reason.can_wake() && self.state().plan.wake.is_set() {
             self.effect(Effect::StopWake);
         }
     }

@@ -26,12 +26,9 @@ struct MaxIdle {
 
 /// The limit of the idle state, or else of one of the others.
 fn longest(plan: &Plan) -> Option<Duration> {
-    let others = [&plan.idle.on_review, &plan.idle.on_blocked].map(|reaction| match reaction {
-        Reaction::Wait(wait) => wait.max,
-        Reaction::Stop | Reaction::Ask => None,
-    });
-    let idle = plan.idle.wait.as_ref().and_then(|wait| wait.max);
-    idle.or_else(|| others.into_iter().flatten().max())
+    let others = [&plan.on_state.waiting_for_review, &plan.on_state.blocked].map(Reaction::wait);
+    let limits = others.into_iter().flatten().filter_map(|wait| wait.max);
+    plan.idle.wait().and_then(|wait| wait.max).or_else(|| limits.max())
 }
 
 impl Guard for MaxIdle {

@@ -6,7 +6,7 @@ use super::RunState;
 use crate::event::{DelayReason, IterationFinished};
 use crate::hat::Hat;
 use crate::marker::AgentState;
-use crate::plan::Reaction;
+use crate::plan::Act;
 
 /// Nobody starts an agent more often than this: of one that takes no time, thousands would be told after a moment.
 const LEAST_ITERATION: Duration = Duration::from_secs(1);
@@ -97,7 +97,7 @@ impl RunState {
         if self.bus.as_ref().is_some_and(|bus| bus.hats().iter().any(waits)) {
             return None;
         }
-        let plan = &self.plan.idle;
+        let plan = &self.plan;
         let state = last.waits_as().unwrap_or(AgentState::Working);
         let chosen = last.delay.map(|delay| delay.min(plan.max_delay(state)));
         let reason = match state {
@@ -109,10 +109,10 @@ impl RunState {
             AgentState::WaitingForReview => DelayReason::Review,
             AgentState::Blocked => DelayReason::Blocked,
         };
-        match plan.reaction(state) {
-            Some(Reaction::Stop) => None,
-            Some(Reaction::Ask) => Some((DelayReason::Question, self.plan.event_loop.max_wait)),
-            Some(Reaction::Wait(_)) | None => {
+        match plan.reaction(state).map(|reaction| reaction.r#do) {
+            Some(Act::Stop) => None,
+            Some(Act::Ask) => Some((DelayReason::Question, self.plan.event_loop.max_wait)),
+            Some(Act::Wait) | None => {
                 let grown = || Some(plan.wait_in(state)?.backoff.delay(self.idle.streak));
                 chosen.or_else(grown).map(|delay| (reason, delay))
             }
@@ -122,7 +122,7 @@ impl RunState {
     /// The wait for an agent that says again and again, in its own words, that there is nothing to do.
     fn wait_in_own_words(&self) -> Option<(DelayReason, Duration)> {
         let times = self.stuck.nothings.checked_sub(NOTHINGS)?.saturating_add(1);
-        let wait = self.plan.idle.wait.as_ref()?;
+        let wait = self.plan.idle.wait()?;
         Some((DelayReason::Idle, wait.backoff.delay(times)))
     }
 
@@ -137,7 +137,7 @@ impl RunState {
     /// The time that may be spent waiting in the agent's present state.
     pub fn max_idle(&self) -> Option<Duration> {
         let state = self.idle.state.unwrap_or(AgentState::Idle);
-        self.plan.idle.wait_in(state).and_then(|wait| wait.max)
+        self.plan.wait_in(state).and_then(|wait| wait.max)
     }
 
     /// What waiting has saved: in that time an agent without it would have been started again and again.

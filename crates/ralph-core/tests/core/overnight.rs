@@ -9,7 +9,7 @@ use ralph_core::event::{AgentExited, Exit, FORMAT, RunStarted, WakeCause, WakeTr
 use ralph_core::ids::RunId;
 use ralph_core::input::{Input, Report};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{AgentPlan, Backoff, EventLoop, IdlePlan, Plan, Task, WaitPlan, WakePlan};
+use ralph_core::plan::{AgentPlan, EventLoop, Idle, IdleWait, Plan, Task, Wake};
 use ralph_core::time::Timestamp;
 use serde::Deserialize;
 
@@ -47,25 +47,17 @@ pub struct Night {
 /// The same night with different settings.
 pub fn nights() -> (String, Vec<Night>) {
     let header: Header = serde_json::from_str(RECORDED.lines().next().unwrap_or_default()).expect("a header");
-    let wait = |initial: u64, max: u64| {
-        let (initial, max) = (Duration::from_secs(initial), Duration::from_secs(max));
-        Some(WaitPlan { backoff: Backoff { initial, factor: 2.0, max }, max: None })
-    };
-    let wake =
-        Some(WakePlan { files: vec!["/w/INBOX.md".into()], command: None, every: Duration::from_secs(10) });
+    let hours = |count: u64| Duration::from_secs(count * 3600);
+    let long = IdleWait { delay: hours(1), max_delay: Some(hours(12)), ..IdleWait::default() };
+    let files = Wake { files: vec!["INBOX.md".into()], ..Wake::default() };
     let all = [
-        ("no idle settings", IdlePlan::default()),
-        ("idle: {}", IdlePlan { wait: wait(30, 300), ..IdlePlan::default() }),
-        (
-            "idle: {}, wake: {files}",
-            IdlePlan { wait: wait(30, 300), wake: wake.clone(), ..IdlePlan::default() },
-        ),
-        (
-            "idle: {delay: 1h, max_delay: 12h}, wake: {files}",
-            IdlePlan { wait: wait(3600, 12 * 3600), wake, ..IdlePlan::default() },
-        ),
+        ("idle: false", Idle::Off, Wake::default()),
+        ("no idle settings", Idle::Unset, Wake::default()),
+        ("wake: {files}", Idle::Unset, files.clone()),
+        ("idle: {delay: 1h, max_delay: 12h}, wake: {files}", Idle::Waits(long), files),
     ];
-    (header.about.clone(), all.into_iter().map(|(settings, idle)| Sim::new(idle).run(settings)).collect())
+    let nights = all.into_iter().map(|(settings, idle, wake)| Sim::new(idle, wake).run(settings));
+    (header.about.clone(), nights.collect())
 }
 
 struct Sim {
@@ -89,7 +81,7 @@ fn time(text: &str) -> Duration {
 }
 
 impl Sim {
-    fn new(idle: IdlePlan) -> Self {
+    fn new(idle: Idle, wake: Wake) -> Self {
         let mut lines = RECORDED.lines();
         let header: Header = serde_json::from_str(lines.next().unwrap_or_default()).expect("a header");
         let works: Vec<Work> = lines.map(|line| serde_json::from_str(line).expect("work")).collect();
@@ -103,6 +95,7 @@ impl Sim {
         };
         let plan = Plan {
             idle,
+            wake,
             event_loop: limits,
             ..Plan::new("night", "/w", Task::Text("work".into()), AgentPlan::command("agent"))
         };

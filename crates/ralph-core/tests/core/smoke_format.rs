@@ -15,8 +15,8 @@ use ralph_core::hat::HatsPlan;
 use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
 use ralph_core::plan::{
-    AgentPlan, Backoff, Budget, EventLoop, Gate, GateWhen, IdlePlan, Pace, Plan, Reaction, Stop, StuckAction,
-    StuckPlan, Task, Use, WaitPlan, WakePlan,
+    AgentPlan, Backoff, Budget, EventLoop, Gate, GateWhen, Idle, IdleWait, OnState, Pace, Plan, Reaction,
+    Stop, StuckAction, StuckPlan, Task, Use, Wake,
 };
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_core::time::Timestamp;
@@ -189,6 +189,11 @@ pub fn plan(settings: &Settings) -> Result<Plan, String> {
         event_loop: event_loop(settings)?,
         pace: pace(settings)?,
         idle: idle(settings)?,
+        on_state: on_state(settings)?,
+        wake: Wake {
+            files: settings.wake.then(|| "inbox".to_owned()).into_iter().collect(),
+            ..Wake::default()
+        },
         budget: Budget { day: settings.budget_day, week: settings.budget_week, ..Budget::default() },
         once: settings.once,
         stop: stop(settings),
@@ -283,31 +288,31 @@ fn event_loop(settings: &Settings) -> Result<EventLoop, String> {
     })
 }
 
-fn idle(settings: &Settings) -> Result<IdlePlan, String> {
-    let wait = |waits: &Waits| {
-        let secs = Duration::from_secs;
-        let initial = optional(&waits.delay)?.unwrap_or(secs(30));
-        let max = optional(&waits.max_delay)?.unwrap_or(secs(300));
-        let backoff = Backoff { initial, factor: waits.backoff.unwrap_or(2.0), max };
-        Ok::<_, String>(WaitPlan { backoff, max: optional(&waits.max)? })
-    };
+fn idle(settings: &Settings) -> Result<Idle, String> {
+    let Some(waits) = &settings.idle else { return Ok(Idle::Off) };
+    let usual = IdleWait::default();
+    Ok(Idle::Waits(IdleWait {
+        delay: optional(&waits.delay)?.unwrap_or(usual.delay),
+        backoff: waits.backoff.unwrap_or(usual.backoff),
+        max_delay: optional(&waits.max_delay)?,
+        max: optional(&waits.max)?,
+    }))
+}
+
+fn on_state(settings: &Settings) -> Result<OnState, String> {
     let reaction = |text: &Option<String>, default: Reaction| {
         Ok(match text.as_deref() {
             None => default,
-            Some("stop") => Reaction::Stop,
-            Some("ask") => Reaction::Ask,
-            Some("wait") => Reaction::patient(),
+            Some("stop") => Reaction::stop(),
+            Some("ask") => Reaction::ask(),
+            Some("wait") => Reaction::default(),
             Some(other) => return Err(format!("`{other}` is no reaction")),
         })
     };
-    let default = IdlePlan::default();
-    let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
-    Ok(IdlePlan {
-        by_default: false,
-        wait: settings.idle.as_ref().map(wait).transpose()?,
-        on_blocked: reaction(&settings.on_blocked, default.on_blocked)?,
-        on_review: reaction(&settings.on_review, default.on_review)?,
-        wake: settings.wake.then_some(wake),
+    let default = OnState::default();
+    Ok(OnState {
+        blocked: reaction(&settings.on_blocked, default.blocked)?,
+        waiting_for_review: reaction(&settings.on_review, default.waiting_for_review)?,
     })
 }
 

@@ -7,14 +7,12 @@ use crate::{LiveScreen, PlainScreen, Screen, ScreenOptions, Verbosity};
 use ralph_core::event::{TimerSlot, WakeCause, WakeTriggered};
 use ralph_core::input::{Command, Report};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{Backoff, EventLoop, IdlePlan, Plan, Reaction, WaitPlan};
+use ralph_core::plan::{EventLoop, Idle, IdleWait, OnState, Plan, Reaction, Wake};
 
 fn idle_plan(max: Option<u64>) -> Plan {
     let secs = Duration::from_secs;
-    let backoff = Backoff { initial: secs(30), factor: 2.0, max: secs(300) };
-    let wait = Some(WaitPlan { backoff, max: max.map(secs) });
-    let wake = Some(ralph_core::plan::WakePlan { files: Vec::new(), command: None, every: secs(10) });
-    Plan { idle: IdlePlan { wait, wake, ..IdlePlan::default() }, ..plan() }
+    let idle = Idle::Waits(IdleWait { max: max.map(secs), ..IdleWait::default() });
+    Plan { idle, wake: Wake { files: vec!["inbox".into()], ..Wake::default() }, ..plan() }
 }
 
 trait Idles {
@@ -74,7 +72,7 @@ fn a_resumed_run_says_what_is_left_of_its_wait() {
 
 #[test]
 fn a_question_says_how_to_answer_it() {
-    let plan = Plan { idle: IdlePlan { on_blocked: Reaction::Ask, ..IdlePlan::default() }, ..plan() };
+    let plan = Plan { on_state: OnState { blocked: Reaction::ask(), ..OnState::default() }, ..plan() };
     let mut script = Script::start(plan);
     script.ends(4, |exited| exited.blocked = Some("which database?".to_owned()));
     let text = plain(&script.records, Verbosity::Normal);

@@ -52,13 +52,18 @@ fn absent_and_empty_idle_settings_wait_by_the_defaults_and_false_never_waits() {
     let events = ralph.world.events();
     assert_eq!((events.of("iteration.idle").len(), events.of("delay.started").len()), (2, 0));
 
-    let backoff = json!({"initial": "30s", "factor": 2.0, "max": "5m"});
     for (settings, by_default) in [("", true), ("idle:", false), ("idle: ~", false), ("idle: {}", false)] {
         let ralph = Ralph::of(IDLE);
         let live = ralph.write(settings, "x").start(&["-n", "2"]);
         let events = ralph.world.wait_for("delay.started", 1);
         assert_eq!(events.last("delay.started")["wait_ms"], 30_000, "{settings}");
-        assert_eq!(events.0[0]["plan"]["idle"]["wait"], json!({"backoff": backoff}), "{settings}");
+        let told_plan = if by_default { json!(null) } else { json!({"delay": "30s", "backoff": 2.0}) };
+        let plan = &events.0[0]["plan"]["idle"];
+        assert_eq!(
+            (&plan["delay"], &plan["backoff"]),
+            (&told_plan["delay"], &told_plan["backoff"]),
+            "{settings}"
+        );
         let told = "no `idle` is set: 30s at first, 5m at most; change it with `idle: {delay: 5m}`";
         wait_until("that it waits", || live.stdout().contains("\nwaiting: idle: next look in 30s, at "));
         ralph.world.ralph(["stop"]).expect(0);
@@ -143,7 +148,7 @@ fn a_wake_that_has_nothing_to_end_is_worth_a_warning() {
     let done = ralph.write("wake: {files: [inbox]}\nidle: {}", "x").world.ralph(["check", "r"]).expect(0);
     assert_eq!(done.stderr, NO_FINISH);
     let plan = ralph.write("wake: {run: 'true'}\nidle: {}", "x").run(&["--dry-run"]).expect(0).stdout;
-    assert!(plan.contains("\"every_ms\": 10000"), "asked every ten seconds: {plan}");
+    assert!(plan.contains("\"every\": \"10s\""), "asked every ten seconds: {plan}");
 }
 
 #[test]

@@ -4,13 +4,11 @@ use super::*;
 use crate::event::{DelayReason, StuckEvidence, WakeCause, WakeTriggered};
 use crate::hat::{HatPlan, HatsPlan};
 use crate::marker::AgentState;
-use crate::plan::{Backoff, IdlePlan, WaitPlan, WakePlan};
+use crate::plan::{Idle, IdleWait, Wake};
 
 fn idle_plan(max: Option<u64>) -> Plan {
-    let backoff = Backoff { initial: secs(30), factor: 2.0, max: secs(300) };
-    let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: secs(10) };
-    let wait = Some(WaitPlan { backoff, max: max.map(secs) });
-    Plan { idle: IdlePlan { wait, wake: Some(wake), ..IdlePlan::default() }, ..plan() }
+    let idle = Idle::Waits(IdleWait { max: max.map(secs), ..IdleWait::default() });
+    Plan { idle, wake: Wake { files: vec!["inbox".into()], ..Wake::default() }, ..plan() }
 }
 
 impl Run {
@@ -34,9 +32,8 @@ impl Run {
 /// A plan whose waits are given in milliseconds.
 fn waits(delay: u64, max_delay: u64, max: Option<u64>) -> Plan {
     let ms = Duration::from_millis;
-    let backoff = Backoff { initial: ms(delay), factor: 2.0, max: ms(max_delay) };
-    let wait = Some(WaitPlan { backoff, max: max.map(ms) });
-    Plan { idle: IdlePlan { wait, ..IdlePlan::default() }, ..slow_plan() }
+    let (delay, max_delay, max) = (ms(delay), Some(ms(max_delay)), max.map(ms));
+    Plan { idle: Idle::Waits(IdleWait { delay, max_delay, max, ..IdleWait::default() }), ..slow_plan() }
 }
 
 impl Run {
@@ -141,10 +138,10 @@ fn an_agent_that_failed_or_ran_out_of_time_is_not_idle() {
 }
 
 #[test]
-fn without_idle_settings_an_idle_iteration_is_only_reported() {
-    let mut run = Run::new(plan());
+fn with_idle_switched_off_an_idle_iteration_is_only_reported() {
+    let mut run = Run::new(Plan { idle: Idle::Off, ..plan() });
     assert_eq!(run.idles()[1..], ["iteration.idle", "iteration.finished", "iteration.started"]);
-    let mut run = Run::new(slow_plan());
+    let mut run = Run::new(Plan { idle: Idle::Off, ..slow_plan() });
     run.idles();
     assert_eq!(run.waiting().0, DelayReason::Delay, "the pace of the loop stays");
 }
@@ -270,7 +267,7 @@ fn an_agent_that_says_so_in_its_own_words_is_waited_for_from_the_third_time_on()
         run.send(Report::AgentExited(Box::new(exited)));
         matches!(run.engine.state().phase, Phase::Waiting(_))
     };
-    let mut run = Run::new(Plan { idle: IdlePlan { wake: None, ..idle_plan(None).idle }, ..plan() });
+    let mut run = Run::new(Plan { wake: Wake::default(), ..idle_plan(None) });
     assert_eq!([says(&mut run, true), says(&mut run, true), says(&mut run, true)], [false, false, true]);
     assert_eq!((run.waiting().0, run.sleeps()), (DelayReason::Idle, secs(30)));
     assert!(says(&mut run, true));
@@ -279,7 +276,7 @@ fn an_agent_that_says_so_in_its_own_words_is_waited_for_from_the_third_time_on()
     assert!(!says(&mut run, false), "there is work again");
     assert_eq!((run.engine.state().idle_streak(), run.engine.state().idle.waited), (0, secs(0)));
     // Where nobody wants it to wait it does not.
-    let mut run = Run::new(plan());
+    let mut run = Run::new(Plan { idle: Idle::Off, ..plan() });
     assert!((0..5).all(|_| !says(&mut run, true)));
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::event::{AgentExited, DelayReason, IterationFinished, IterationIdle, Outcome, WakeTriggered};
 use ralph_core::marker::AgentState;
-use ralph_core::plan::{EventLoop, IdlePlan, Reaction, WaitPlan};
+use ralph_core::plan::{Act, EventLoop, Plan, Wait};
 use ralph_core::testing::RunState;
 use ralph_core::time::Timestamp;
 
@@ -12,7 +12,9 @@ use super::model::{Check, ensure};
 use super::patience::backoff;
 
 pub struct Idle {
-    plan: IdlePlan,
+    idle: Option<Wait>,
+    on_review: (Act, Option<Wait>),
+    on_blocked: (Act, Option<Wait>),
     state: Option<AgentState>,
     streak: u32,
     waited: Duration,
@@ -34,9 +36,19 @@ fn said(f: &IterationFinished) -> Option<AgentState> {
 }
 
 impl Idle {
-    pub fn new(plan: &IdlePlan) -> Self {
-        let plan = plan.clone();
-        Self { plan, state: None, streak: 0, waited: Duration::ZERO, unanswered: false, wait: None, epoch: 0 }
+    pub fn new(plan: &Plan) -> Self {
+        let (review, blocked) = (&plan.on_state.waiting_for_review, &plan.on_state.blocked);
+        Self {
+            idle: plan.idle.wait(),
+            on_review: (review.r#do, review.wait()),
+            on_blocked: (blocked.r#do, blocked.wait()),
+            state: None,
+            streak: 0,
+            waited: Duration::ZERO,
+            unanswered: false,
+            wait: None,
+            epoch: 0,
+        }
     }
 
     pub fn announced(&self, idle: &IterationIdle, exited: Option<&AgentExited>) -> Check {
@@ -64,27 +76,27 @@ impl Idle {
         Ok(())
     }
 
-    fn waiting(&self, state: AgentState) -> Option<&WaitPlan> {
-        match (state, &self.plan.on_review, &self.plan.on_blocked) {
-            (AgentState::Idle, ..) => self.plan.wait.as_ref(),
-            (AgentState::WaitingForReview, Reaction::Wait(wait), _) => Some(wait),
-            (AgentState::Blocked, _, Reaction::Wait(wait)) => Some(wait),
-            _ => None,
+    fn waiting(&self, state: AgentState) -> Option<&Wait> {
+        match state {
+            AgentState::Idle => self.idle.as_ref(),
+            AgentState::WaitingForReview => self.on_review.1.as_ref(),
+            AgentState::Blocked => self.on_blocked.1.as_ref(),
+            AgentState::Working => None,
         }
     }
 
     fn asks(&self, state: AgentState) -> bool {
         match state {
-            AgentState::WaitingForReview => self.plan.on_review == Reaction::Ask,
-            AgentState::Blocked => self.plan.on_blocked == Reaction::Ask,
+            AgentState::WaitingForReview => self.on_review.0 == Act::Ask,
+            AgentState::Blocked => self.on_blocked.0 == Act::Ask,
             _ => false,
         }
     }
 
     fn stops(&self, state: AgentState) -> bool {
         match state {
-            AgentState::WaitingForReview => self.plan.on_review == Reaction::Stop,
-            AgentState::Blocked => self.plan.on_blocked == Reaction::Stop,
+            AgentState::WaitingForReview => self.on_review.0 == Act::Stop,
+            AgentState::Blocked => self.on_blocked.0 == Act::Stop,
             _ => false,
         }
     }
@@ -96,8 +108,7 @@ impl Idle {
         }
         let state = said(last);
         let plan = state.and_then(|state| self.waiting(state));
-        let longest =
-            plan.or(self.plan.wait.as_ref()).map_or(Duration::from_secs(300), |wait| wait.backoff.max);
+        let longest = plan.or(self.idle.as_ref()).map_or(Duration::from_secs(300), |wait| wait.backoff.max);
         let chosen = last.delay.map(|delay| if delay < longest { delay } else { longest });
         let Some(state) = state else { return chosen.map(|delay| (DelayReason::Agent, delay)) };
         if self.stops(state) {
@@ -153,7 +164,9 @@ impl Idle {
     }
 
     pub fn forget(&mut self) {
-        *self = Self::new(&self.plan);
+        self.state = None;
+        (self.streak, self.waited) = (0, Duration::ZERO);
+        (self.unanswered, self.wait, self.epoch) = (false, None, 0);
     }
 
     pub fn agrees(&self, state: &RunState) -> Check {

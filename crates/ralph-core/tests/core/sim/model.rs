@@ -108,7 +108,7 @@ impl Model {
             cost: None,
             usage: Usage::default(),
             patience: Patience::new(1 + started.plan.fallback.len()),
-            idle: Idle::new(&started.plan.idle),
+            idle: Idle::new(&started.plan),
             proof: Proof::new(&started.plan),
             hats: started.plan.hats.as_deref().map(|hats| Hats::new(hats, "t")),
             stuck: Stuck::new(&started.plan.stuck),

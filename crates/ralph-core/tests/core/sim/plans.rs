@@ -6,8 +6,8 @@ use ralph_core::check::Kind;
 use ralph_core::event::{FORMAT, RunResumed, RunStarted};
 use ralph_core::ids::RunId;
 use ralph_core::plan::{
-    AgentPlan, Backoff, EventLoop, GATE_TIMEOUT, Gate, GateWhen, IdlePlan, NoErrors, Pace, Plan, Reaction,
-    Stop, StuckPlan, Task, WaitPlan, WakePlan,
+    Act, AgentPlan, Backoff, EventLoop, GATE_TIMEOUT, Gate, GateWhen, Idle, IdleWait, NoErrors, OnState,
+    Pace, Plan, Reaction, Stop, StuckPlan, Task, Wake,
 };
 
 use super::hats;
@@ -71,27 +71,38 @@ fn backoff(rng: &mut Rng, initial: u64, max: u64) -> Backoff {
     Backoff { initial: millis(rng, 1, initial), factor: 1.0 + rng.fraction() * 2.0, max: millis(rng, 1, max) }
 }
 
-fn wait(rng: &mut Rng) -> WaitPlan {
-    WaitPlan { backoff: backoff(rng, 2_000, 8_000), max: maybe(rng, 2, |rng| millis(rng, 1, 5_000)) }
+/// How long, how much longer each time, and how long in all.
+fn wait(rng: &mut Rng) -> (Backoff, Option<Duration>) {
+    (backoff(rng, 2_000, 8_000), maybe(rng, 2, |rng| millis(rng, 1, 5_000)))
 }
 
 fn reaction(rng: &mut Rng) -> Reaction {
     match rng.below(3) {
-        0 => Reaction::Stop,
-        1 => Reaction::Ask,
-        _ => Reaction::Wait(wait(rng)),
+        0 => Reaction::stop(),
+        1 => Reaction::ask(),
+        _ => {
+            let (Backoff { initial: delay, factor: backoff, max: max_delay }, max) = wait(rng);
+            Reaction { r#do: Act::Wait, delay, backoff, max_delay: Some(max_delay), max }
+        }
     }
 }
 
-fn idle(rng: &mut Rng) -> IdlePlan {
-    let wake = WakePlan { files: vec!["/w/inbox".into()], command: None, every: Duration::from_secs(10) };
-    IdlePlan {
-        by_default: false,
-        wait: (!rng.one_in(3)).then(|| wait(rng)),
-        on_blocked: if rng.one_in(2) { Reaction::Stop } else { reaction(rng) },
-        on_review: reaction(rng),
-        wake: rng.one_in(2).then_some(wake),
+fn idle(rng: &mut Rng) -> Idle {
+    if rng.one_in(3) {
+        return Idle::Off;
     }
+    let (Backoff { initial: delay, factor: backoff, max: max_delay }, max) = wait(rng);
+    Idle::Waits(IdleWait { delay, backoff, max_delay: Some(max_delay), max })
+}
+
+fn on_state(rng: &mut Rng) -> OnState {
+    let blocked = if rng.one_in(2) { Reaction::stop() } else { reaction(rng) };
+    OnState { blocked, waiting_for_review: reaction(rng) }
+}
+
+fn wake(rng: &mut Rng) -> Wake {
+    let files = if rng.one_in(2) { vec!["inbox".to_owned()] } else { Vec::new() };
+    Wake { files, ..Wake::default() }
 }
 
 fn agent(n: u64) -> AgentPlan {
@@ -147,6 +158,8 @@ pub fn started(rng: &mut Rng) -> RunStarted {
         event_loop: limits,
         pace,
         idle: idle(rng),
+        on_state: on_state(rng),
+        wake: wake(rng),
         once: rng.one_in(12),
         stop,
         gates,
