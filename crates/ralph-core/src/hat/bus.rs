@@ -244,10 +244,11 @@ impl Bus {
         self.last = Some(wearing.hat.clone());
         let messages = self.take(&wearing);
         if !self.staged.is_empty() {
-            self.spoken();
+            let staged = std::mem::take(&mut self.staged);
+            self.spoken(staged.iter().map(|one| &one.topic));
             self.silent = None;
             self.coordinator_turns = 0;
-            self.due.extend(self.staged.drain(..));
+            self.due.extend(staged);
         } else if wearing.hat == COORDINATOR {
             self.coordinator_turns = self.coordinator_turns.saturating_add(1);
         } else {
@@ -292,7 +293,7 @@ impl Bus {
         match event.by_default {
             // It takes the place of what the hat did not say.
             true => {
-                self.spoken();
+                self.spoken(std::iter::once(&event.topic));
                 self.silent = None;
             }
             false => drop(self.due.pop_front()),

@@ -70,6 +70,13 @@ impl Topic {
         self.segments().next_back() == Some("blocked")
     }
 
+    /// Whether somebody says with it that all is well: only where the word leaves no doubt.
+    pub fn approves(&self) -> bool {
+        const WORDS: &[&str] =
+            &["approved", "accepted", "passed", "verified", "confirmed", "succeeded", "ok", "lgtm"];
+        self.segments().next_back().is_some_and(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
+    }
+
     /// What ralph publishes when the run goes in circles and a hat wants to know.
     pub fn loop_detected() -> Self {
         Self("loop.detected".to_owned())

@@ -64,9 +64,13 @@ impl Bus {
         (self.refused, self.waiting_claim) = (true, None);
     }
 
-    /// A hat has published something: what held before may hold no more.
-    pub(super) fn spoken(&mut self) {
-        (self.refused, self.waiting_claim, self.ending) = (false, None, None);
+    /// A hat has published something: what held before may hold no more. Who says nothing but that all is well does not
+    /// object to the claim that has waited for it.
+    pub(super) fn spoken<'a>(&mut self, mut topics: impl Iterator<Item = &'a Topic>) {
+        (self.refused, self.ending) = (false, None);
+        if !topics.all(Topic::approves) {
+            self.waiting_claim = None;
+        }
     }
 
     /// What these topics say of the end of the run, if the hat that was given them has nothing to add.

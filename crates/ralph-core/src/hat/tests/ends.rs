@@ -89,6 +89,54 @@ fn a_reviewer_that_publishes_what_nobody_hears_is_not_overruled_by_an_older_clai
 }
 
 #[test]
+fn a_claim_that_waited_for_a_reviewer_who_approves_is_judged_though_nobody_hears_the_approval() {
+    let plan = || {
+        with_gate(hats(vec![
+            hat("executor", &["task.start"], &["implementation.done"]),
+            hat("reviewer", &["implementation.done"], &["review.approved", "notes.written"]),
+        ]))
+    };
+    let mut run = Run::new(plan());
+    run.emit("implementation.done", "");
+    claims(&mut run);
+    assert_eq!((run.hat(), run.count("gates.started")), ("reviewer", 0));
+    run.says(&[("review.approved", "well done")]);
+    run.crash(0);
+    gate(&mut run, true);
+    assert_eq!((run.stop(), run.count("iteration.started")), (Some(("complete", 0)), 2));
+    run.verify();
+    // By default is as good.
+    let mut by_default = plan();
+    by_default.hats.as_mut().unwrap().hats[1].default_publishes = "review.approved".parse().ok();
+    let mut run = Run::new(by_default);
+    run.emit("implementation.done", "");
+    claims(&mut run);
+    run.says(&[]);
+    gate(&mut run, true);
+    assert_eq!(run.stop(), Some(("complete", 0)));
+    run.verify();
+    // What it says besides may be an objection, and is heard as one.
+    let mut run = Run::new(plan());
+    run.emit("implementation.done", "");
+    claims(&mut run);
+    run.says(&[("review.approved", ""), ("notes.written", "line 3 has to go")]);
+    assert_eq!(run.stop(), Some(("no_subscriber", 4)));
+    // An approval is no claim of its own.
+    let mut run = Run::new(plan());
+    run.says(&[("implementation.done", "")]);
+    run.says(&[("review.approved", "well done")]);
+    assert_eq!((run.stop(), run.count("completion.inferred")), (Some(("no_subscriber", 4)), 0));
+    // A refusal by the gates is dealt with, and the claim is not made again.
+    let mut run = Run::new(plan());
+    run.emit("implementation.done", "");
+    claims(&mut run);
+    run.says(&[("review.approved", "well done")]);
+    gate(&mut run, false);
+    assert_eq!((run.stop(), run.hat(), run.count("completion.rejected")), (None, COORDINATOR, 1));
+    run.verify();
+}
+
+#[test]
 fn a_reviewer_that_says_nothing_is_asked_and_does_not_let_the_claim_through() {
     let mut run = Run::new(review_loop());
     run.emit("implementation.done", "");

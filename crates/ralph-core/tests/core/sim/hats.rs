@@ -297,7 +297,8 @@ impl Hats {
     fn hand_over(&mut self, worn: Worn, claimed: bool) {
         self.last = Some(worn.hat.clone());
         if !self.staged.is_empty() {
-            self.spoke();
+            let topics: Vec<String> = self.staged.iter().map(|said| said.topic.clone()).collect();
+            self.spoke(&topics);
             (self.silent, self.coordinated) = (None, 0);
             self.due.extend(self.staged.drain(..));
             return;

@@ -6,6 +6,9 @@ use ralph_core::ids::HatKey;
 use super::meant::fits;
 use super::{Hats, RALPH};
 
+/// Those that can be met here.
+const APPROVALS: [&str; 2] = ["ok", "approved"];
+
 impl Hats {
     /// Who has to be heard before a claim of this hat: in the order of the file.
     pub fn before_claim(&self, claimant: &str) -> Vec<HatKey> {
@@ -59,9 +62,11 @@ impl Hats {
         (self.refused_claim, self.waiting_claim) = (true, None);
     }
 
-    /// Somebody has published something.
-    pub(super) fn spoke(&mut self) {
-        (self.refused_claim, self.waiting_claim, self.ends) = (false, None, None);
+    /// Somebody has published these. Whoever only approves of the work does not object to the claim that has waited.
+    pub(super) fn spoke(&mut self, topics: &[String]) {
+        let approves = |topic: &String| APPROVALS.contains(&topic.rsplit('.').next().unwrap_or_default());
+        (self.refused_claim, self.ends) = (false, None);
+        self.waiting_claim.take_if(|_| topics.iter().any(|topic| !approves(topic)));
     }
 
     /// The reason for which the run ends if the hat that was given these has nothing to add, and the hat it is about.

@@ -68,7 +68,7 @@ impl Hats {
         let Next::Publish(mut said) = self.next() else { return Err(format!("{} is not due", e.topic)) };
         match said.by_default {
             true => {
-                self.spoke();
+                self.spoke(std::slice::from_ref(&said.topic));
                 self.silent = None;
             }
             false => drop(self.due.pop_front()),
