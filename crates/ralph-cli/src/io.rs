@@ -28,7 +28,9 @@ pub fn show(text: &str) -> io::Result<()> {
 
 /// The same on standard error.
 pub fn complain(text: &str) {
-    eprintln!("{}", folded(text, ralph_ui::stderr_width()));
+    let text = folded(text, ralph_ui::stderr_width());
+    // Where nobody can read it, nothing can be said.
+    let _ = writeln!(ralph_runtime::Noted(io::stderr().lock()), "{text}");
 }
 
 fn folded(text: &str, columns: Option<usize>) -> String {

@@ -1,7 +1,7 @@
 //! Starts the work that the engine asks for, and reports what comes of it. Nothing here is waited for.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, Weak, mpsc};
 use std::time::Duration;
@@ -96,6 +96,12 @@ impl Shared {
     pub(crate) fn look_at_tree(&self) -> std::io::Result<Tree> {
         let own = lock(&self.footprints).paths();
         lock(&self.trees).look_past(own)
+    }
+
+    /// ralph's own files, if there are logs of its output among these that were not known before.
+    pub(crate) fn own_logs_among<P: AsRef<Path>>(&self, paths: &[P]) -> Option<Vec<PathBuf>> {
+        let mut footprints = lock(&self.footprints);
+        footprints.learn(paths.iter().map(AsRef::as_ref)).then(|| footprints.paths())
     }
 
     /// Sees to it that the folder which offers `ralph` holds nothing else, and tells what it held.

@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -102,12 +102,16 @@ impl Round {
 
     /// What the gates saw: the tree without the files that moved and are no part of it.
     fn compare(&mut self, before: &Tree, after: &Tree) {
+        let paths: Vec<&Path> = before.moved(after).iter().map(|one| one.path).collect();
+        let own = self.shared.own_logs_among(&paths).unwrap_or_default();
         let mut touched = lock(&self.shared.touched);
         if self.work.round == 1 {
             touched.new_claim();
         }
-        let mut left_out = HashSet::new();
-        let moved = before.moved(after);
+        // A log of ralph's own is left out without a word.
+        let mut left_out: HashSet<&Path> = own.iter().map(PathBuf::as_path).collect();
+        let mut moved = before.moved(after);
+        moved.retain(|one| !left_out.contains(one.path));
         for one in &moved {
             let number = path_number(one.path);
             let file = MovedFile {

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod control;
 mod drawing;
 mod driver;
+mod echo;
 mod executor;
 mod footprints;
 mod gate;
@@ -38,6 +39,7 @@ pub mod workspace;
 
 pub use attempt::MakeDialogue;
 pub use attempt::prepare::task;
+pub use echo::Noted;
 pub use sandbox::Unenforceable;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -53,7 +53,7 @@ pub fn open(args: &ScreenArgs, fold: Fold, person: Person) -> io::Result<RunScre
     if let Some(reason) = fold.waits_for() {
         desk.waits(reason);
     }
-    let out = Box::new(io::stdout());
+    let out = Box::new(ralph_runtime::Noted(io::stdout()));
     let screen: Box<dyn Screen> = if args.json {
         Box::new(JsonScreen::new(out))
     } else if lives {

@@ -396,3 +396,30 @@ fn held_out_files_inside_the_workspace_or_without_a_hidden_gate_are_refused() {
         assert!(done.stderr.contains(why), "{}", done.stderr);
     }
 }
+
+#[test]
+fn a_log_that_a_shell_opens_for_every_line_is_ralphs_own_until_something_else_stands_in_it() {
+    let log = "2>&1 | while read l; do echo \"$(date) $l\" >> run.log; done";
+    let world = World::new();
+    git(&world, &["init", "-q"]);
+    shell(&world, "say the same again", &format!("RALPH -n 12 {log}")).expect(0);
+    let events = world.events();
+    assert!(events.finished().len() < 12, "it was noticed");
+    let changed = events.fields("iteration.finished", "files_changed");
+    assert!(changed.iter().all(|count| *count == 0), "{changed:?}");
+    // What an agent writes into it is work, as in any file.
+    let world = World::new();
+    git(&world, &["init", "-q"]);
+    shell(&world, "on 3: sh echo 'fn work() {}' >> run.log\nsay step %i", &format!("RALPH -n 4 {log}"))
+        .expect(0);
+    let changed = world.events().fields("iteration.finished", "files_changed");
+    assert_eq!(changed, [0, 0, 1, 1]);
+    // And a file that git tracks is no log, whatever stands in it.
+    let world = World::new();
+    git(&world, &["init", "-q"]);
+    world.write("run.log", "");
+    git(&world, &["add", "-A"]);
+    shell(&world, "say step %i", &format!("RALPH -n 3 {log}")).expect(0);
+    let changed = world.events().fields("iteration.finished", "files_changed");
+    assert_eq!(changed[1..], [1, 1]);
+}

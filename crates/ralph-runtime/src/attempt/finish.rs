@@ -76,7 +76,10 @@ impl Attempt {
         let mut snapshot = lock(&self.shared.snapshot);
         let before = snapshot.take()?;
         let own = lock(&self.shared.footprints).paths();
-        let looked = scan(&self.shared.plan.workspace, &own, Some(&before))?;
+        let mut looked = scan(&self.shared.plan.workspace, &own, Some(&before))?;
+        if let Some(own) = self.shared.own_logs_among(&looked.changed.paths) {
+            looked = scan(&self.shared.plan.workspace, &own, Some(&before))?;
+        }
         *snapshot = Some(looked.snapshot);
         lock(&self.shared.touched).add(&looked.touched);
         Some(looked.changed)

@@ -71,7 +71,10 @@ pub fn scan(workspace: &Path, exclude: &[PathBuf], before: Option<&Snapshot>) ->
     }
     snapshot.files.sort_unstable();
     if let Some(before) = before {
-        let gone = before.files.iter().map(|(path, _)| *path).filter(|path| snapshot.get(*path).is_none());
+        // What is known as ralph's own only now has not gone away.
+        let own: Vec<u64> = excluded.iter().map(|path| path_number(path)).collect();
+        let gone = before.files.iter().map(|(path, _)| *path);
+        let gone = gone.filter(|path| snapshot.get(*path).is_none() && !own.contains(path));
         let seen = touched.len();
         touched.extend(gone);
         let gone = u32::try_from(touched.len() - seen).unwrap_or(u32::MAX);
