@@ -5,6 +5,7 @@
 
 mod breakage;
 mod by_hand;
+mod cure;
 mod language;
 mod log;
 mod places;
@@ -138,6 +139,7 @@ pub fn corpus(project: &Project, gates: &[GateLine]) -> Vec<Cheat> {
     all.extend(log::cheats(project, gates));
     // A cheat that changes nothing here is none.
     all.retain(|cheat| cheat.name == NOTHING_DONE || !cheat.edits.is_empty());
+    all.iter_mut().for_each(|cheat| cure::settle(cheat, project, gates));
     all
 }
 
@@ -149,11 +151,13 @@ fn nothing_done() -> Cheat {
         name: NOTHING_DONE.to_owned(),
         what: "nothing at all is done".to_owned(),
         edits: Vec::new(),
-        cure: "gates: add one that fails until the task is done, best a held-out one: {name: acceptance, run: …, \
-               hidden: true, files: ../held-out}"
-            .to_owned(),
+        cure: format!("gates: add one that fails until the task is done, best a held-out one: {HELD_OUT}"),
     }
 }
+
+/// A gate that an agent knows nothing of.
+const HELD_OUT: &str = "{name: acceptance, run: …, hidden: true, files: ../held-out}";
+const TAMPERING: &str = "stop: {tampering: refuse}";
 
 /// `protect: [a, b]`
 fn protect(paths: impl IntoIterator<Item = impl AsRef<str>>) -> String {

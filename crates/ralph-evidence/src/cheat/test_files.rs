@@ -59,7 +59,7 @@ fn cure(files: &[TestFile<'_>], edits: &[Edit]) -> String {
     let changed: Vec<&TestFile<'_>> = files.iter().filter(is_changed).collect();
     match changed.iter().all(|file| file.whole) {
         true => protect(changed.iter().map(|file| glob(file))),
-        false => "stop: {tampering: refuse}".to_owned(),
+        false => super::TAMPERING.to_owned(),
     }
 }
 

@@ -210,6 +210,43 @@ fn a_program_is_shadowed_only_where_a_folder_of_the_workspace_is_on_the_path() {
 }
 
 #[test]
+fn what_is_under_work_is_never_to_be_protected() {
+    let app = "import sys\n\ndef add(a, b):\n    return a + b\n\nif '--selftest' in sys.argv:\n    assert add(1, 2) == 3\n";
+    let package = "{\"scripts\": {\"test\": \"node --test\"}, \"dependencies\": {}}\n";
+    type World<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a str, &'a str);
+    let worlds: [World<'_>; 4] = [
+        (
+            &[("app.py", app)],
+            &["python3", "app.py", "--selftest"],
+            "gate-script-exits",
+            "gates: {name: acceptance",
+        ),
+        (&[("check.sh", "./app\n")], &["sh", "check.sh"], "gate-script-exits", "protect: [check.sh]"),
+        (
+            &[("package.json", package), ("a.test.js", "test('a', () => assert.equal(1, 1));\n")],
+            &["npm", "test"],
+            "npm-script-replaced",
+            "stop: {tampering: refuse}",
+        ),
+        (
+            &[
+                ("Cargo.toml", "[package]\nname = \"a\"\n"),
+                ("tests/a.rs", "#[test]\nfn a() {\n    assert!(f());\n}\n"),
+            ],
+            &["cargo", "test"],
+            "runner-narrowed-cargo",
+            "stop: {tampering: refuse}",
+        ),
+    ];
+    for (files, run, name, cure) in worlds {
+        let all = corpus(&project(files), &[gate(run)]);
+        let names: Vec<&str> = all.iter().map(|cheat| cheat.name.as_str()).collect();
+        let cheat = all.iter().find(|cheat| cheat.name == name).unwrap_or_else(|| panic!("{names:?}"));
+        assert!(cheat.cure.starts_with(cure), "{name}: {}", cheat.cure);
+    }
+}
+
+#[test]
 fn paths_in_advice_are_quoted_where_yaml_wants_it() {
     assert_eq!(protect(["b.py", "a/**", "b.py"]), "protect: ['a/**', b.py]");
     assert_eq!(protect(["it's"]), "protect: ['it''s']");
