@@ -186,7 +186,10 @@ impl Printer {
                     (Event::TopicPublished(published), true) => {
                         ralph_ui::topics::line(published, record.at, self.columns, &self.style)
                     }
-                    _ => ralph_ui::event_line::render(&record, &self.style),
+                    _ => {
+                        let line = ralph_ui::event_line::render(&record, &self.style);
+                        self.columns.map_or(line.clone(), |columns| ralph_ui::fold(&line, columns))
+                    }
                 },
                 // A newer ralph may know more types of events: they are shown as they are.
                 Err(_) => String::from_utf8_lossy(line).into_owned(),

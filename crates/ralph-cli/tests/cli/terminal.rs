@@ -66,6 +66,16 @@ fn what_is_too_wide_for_a_terminal_breaks_between_words() {
         let joined: String = lines().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
         assert!(joined.contains(why), "{joined}");
     }
+    let seen = shown_by(&world, &["events"], &plain, 60);
+    let joined: String = seen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!seen.contains(why) && joined.contains(why), "{seen}");
+    let gate = "gates=[{name: tests, run: npm test -- --reporter dot, kind: test}]";
+    let seen = shown_by(&world, &["gates", "list", "--set", gate], &plain, 60);
+    let lines: Vec<&str> = seen.lines().map(str::trim_end).collect();
+    assert_eq!(
+        lines,
+        ["tests  npm test -- --reporter dot", "       test, required, at every completion, 10m, --set"]
+    );
     // A pipe gets it as it is.
     assert!(world.ralph(["explain"]).expect(0).stdout.contains(why));
 }

@@ -122,8 +122,8 @@ impl Turn<'_> {
         let full = self.state().quota_full(self.now);
         let max_wait = self.state().plan.event_loop.max_wait;
         let reason = full.filter(|(_, until)| until.since(self.now) > max_wait).map(|(one, until)| {
-            let (percent, left) =
-                ((one.used * 100.0).round(), crate::duration::format(until.since(self.now)));
+            let left = Duration::from_secs(until.since(self.now).as_secs());
+            let (percent, left) = ((one.used * 100.0).round(), crate::duration::format(left));
             let max = crate::duration::format(max_wait);
             let message = format!(
                 "{percent}% of the window {} is used; it begins anew in {left}, and max_wait is {max}",

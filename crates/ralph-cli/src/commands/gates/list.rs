@@ -14,7 +14,7 @@ pub fn list(args: GatesListArgs) -> Result<u8, CliError> {
     match (args.definition.json, gates.gates.is_empty()) {
         (true, _) => crate::io::print_json(&gates.gates.iter().map(json_of).collect::<Vec<_>>())?,
         (_, true) => crate::io::show(&none(&gates))?,
-        (_, false) => crate::io::print(&table(&gates.gates))?,
+        (_, false) => crate::io::print(&told(&gates.gates, ralph_ui::terminal_width()))?,
     }
     Ok(0)
 }
@@ -39,22 +39,35 @@ fn when(when: GateWhen) -> &'static str {
     }
 }
 
-/// One line a gate.
-fn table(gates: &[Listed]) -> String {
-    let rows: Vec<[String; 7]> = gates
-        .iter()
-        .map(|Listed { gate, from }| {
-            [
-                gate.name.clone(),
-                shell_words::join(&gate.run),
-                gate.kind.map_or("-", |kind| kind.noun()).to_owned(),
-                if gate.required { "required" } else { "reports only" }.to_owned(),
-                format!("at every {}", when(gate.when)),
-                duration::format(gate.timeout),
-                from.clone(),
-            ]
-        })
-        .collect();
+fn row(Listed { gate, from }: &Listed) -> [String; 7] {
+    [
+        gate.name.clone(),
+        shell_words::join(&gate.run),
+        gate.kind.map_or("-", |kind| kind.noun()).to_owned(),
+        if gate.required { "required" } else { "reports only" }.to_owned(),
+        format!("at every {}", when(gate.when)),
+        duration::format(gate.timeout),
+        from.clone(),
+    ]
+}
+
+/// One line a gate; on a terminal that is too narrow for that, its command on one and the rest below.
+fn told(gates: &[Listed], columns: Option<usize>) -> String {
+    let rows: Vec<[String; 7]> = gates.iter().map(row).collect();
+    let wide = table(&rows);
+    let Some(columns) = columns.filter(|columns| ralph_ui::fold(&wide, *columns) != wide) else {
+        return wide;
+    };
+    let names = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
+    let narrow = |[name, run, rest @ ..]: &[String; 7]| {
+        let rest: Vec<&str> = rest.iter().map(String::as_str).filter(|word| *word != "-").collect();
+        let all = format!("{name:names$}  {run}\n{:names$}  {}", "", rest.join(", "));
+        ralph_ui::fold(&all, columns)
+    };
+    rows.iter().map(narrow).collect::<Vec<_>>().join("\n")
+}
+
+fn table(rows: &[[String; 7]]) -> String {
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..7).map(width).collect();
     let line = |row: &[String; 7]| {

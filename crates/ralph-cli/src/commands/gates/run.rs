@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use ralph_config::gates::Listed;
 use ralph_config::nearest;
-use ralph_core::duration;
 use ralph_core::plan::Gate;
 use ralph_runtime::gate_runner::{GateOutcome, GateRunner, Place};
 use ralph_runtime::scratch::Scratch;
 use ralph_runtime::session::{SessionError, lock_workspace};
 use ralph_runtime::workspace::WorkspaceLock;
 use ralph_store::Store;
+use ralph_ui::format::duration;
 use serde_json::json;
 
 use super::{Progress, exit_code, load_some};
@@ -107,7 +107,7 @@ fn chosen(all: Vec<Listed>, names: &[String]) -> Result<Vec<Gate>, CliError> {
 }
 
 fn told(gate: &Gate, outcome: &GateOutcome) -> String {
-    let took = duration::format(outcome.duration);
+    let took = duration(outcome.duration);
     let line = match (outcome.passed, gate.required) {
         (true, _) => format!("passed  {} ({took})", gate.name),
         (false, true) => format!("FAILED  {}: {} ({took})", gate.name, outcome.why()),

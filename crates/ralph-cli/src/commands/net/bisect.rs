@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 
 use ralph_config::nearest;
-use ralph_core::duration;
 use ralph_core::event::CheckpointSaved;
 use ralph_core::ids::IterationNumber;
 use ralph_core::plan::Gate;
@@ -14,6 +13,7 @@ use ralph_runtime::gate_runner::{GateRunner, Place};
 use ralph_runtime::scratch::Scratch;
 use ralph_runtime::session::lock_workspace;
 use ralph_store::Store;
+use ralph_ui::format::duration;
 use serde_json::json;
 
 use super::super::workspace;
@@ -215,7 +215,7 @@ impl Bench {
         if self.runner.interrupted().is_some() {
             return Ok(None);
         }
-        let took = duration::format(outcome.duration);
+        let took = duration(outcome.duration);
         let words = match outcome.passed {
             true => format!("passed ({took})"),
             false => format!("failed: {} ({took})", clean(&outcome.why())),
