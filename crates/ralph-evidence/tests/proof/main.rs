@@ -19,7 +19,19 @@ const PROJECTS: &[(&str, &str)] = &[
 ];
 
 fn projects() -> Vec<Project> {
-    PROJECTS.iter().map(|(name, text)| Project::read(name, text).unwrap()).collect()
+    PROJECTS.iter().map(|(name, text)| Project::read(name, text).unwrap()).chain(others()).collect()
+}
+
+/// Projects that are not in the repository: `RALPH_CORPUS=FOLDER` has one in each of its files.
+fn others() -> Vec<Project> {
+    let Some(folder) = std::env::var_os("RALPH_CORPUS") else { return Vec::new() };
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let read = |path: &std::path::PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        Project::read(&name, &std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    files.iter().map(read).collect()
 }
 
 fn files(case: &Case) -> Vec<SourceFile> {
