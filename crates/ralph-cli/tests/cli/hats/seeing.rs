@@ -116,7 +116,11 @@ fn the_advice_of_check_is_right_when_it_is_followed() {
     {
         assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
     }
-    let done = world(hats).run(script, &[]).expect(4);
+    // Without the advice the approval lets the executor's claim through, and nothing else does.
+    let done = world(hats).run(script, &[]).expect(0);
+    assert!(done.stdout.contains("the claim of executor is judged"), "{}", done.stdout);
+    let silent = script.replace("hat executor: say <ralph>COMPLETE</ralph>\n", "");
+    let done = world(hats).run(&silent, &[]).expect(4);
     assert!(done.stdout.contains("`event_loop.required_events`"), "{}", done.stdout);
     let followed = format!("event_loop: {{required_events: [review.approved]}}\n{hats}");
     let done = world(&format!("agent: cat\nprompt: x\n{followed}")).ralph(["check"]).expect(0);
