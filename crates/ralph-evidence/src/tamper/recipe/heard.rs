@@ -26,6 +26,8 @@ struct Command {
     after: String,
     /// Inside an `if`, a `for`, a function.
     last_of_block: bool,
+    /// The `if` that it stands in, its condition included: a number for each.
+    inside: Option<usize>,
 }
 
 pub(super) fn runs(recipe: &Recipe) -> Vec<Run> {
@@ -44,7 +46,10 @@ pub(super) fn runs(recipe: &Recipe) -> Vec<Run> {
             None if plain => text.clone(),
             None => command.words[0].clone(),
         };
-        let heard = !recipe.ignored && is_heard(&commands, at, errexit);
+        let lost = recipe.ignored
+            || recipe.pipes && is_piped_away(&commands[at..], &recipe.text)
+            || replaced_before(&commands[..at]);
+        let heard = !lost && is_heard(&commands, at, errexit);
         let line = recipe.line + command.line - 1;
         found.push(Run { key, line, heard, narrowed: narrowed(&command.words), text });
     }
@@ -85,6 +90,7 @@ fn commands(text: &str) -> Vec<Command> {
     let mut found: Vec<Command> = Vec::new();
     let mut words: Vec<String> = Vec::new();
     let (mut line, mut before) = (1, String::new());
+    let (mut ifs, mut count) = (Vec::new(), 0);
     let mut end = |words: &mut Vec<String>, line: usize, before: &mut String, after: &str| {
         if !words.is_empty() {
             let words = std::mem::take(words);
@@ -94,7 +100,16 @@ fn commands(text: &str) -> Vec<Command> {
                 before: before.clone(),
                 after: after.to_owned(),
                 last_of_block: false,
+                inside: ifs.last().copied(),
             });
+        }
+        match after {
+            "if" => {
+                count += 1;
+                ifs.push(count);
+            }
+            "fi" => drop(ifs.pop()),
+            _ => {}
         }
         *before = after.to_owned();
     };
@@ -119,6 +134,10 @@ fn commands(text: &str) -> Vec<Command> {
             && (token.kind == lex::Kind::Sign || words.is_empty())
             && !redirect
         {
+            // `if ! a` asks for the failure, as `if a` does.
+            if token.is("!") && words.is_empty() && CONDITIONS.contains(&before.as_str()) {
+                continue;
+            }
             end(&mut words, line, &mut before, &token.text);
             continue;
         }
@@ -143,11 +162,15 @@ fn commands(text: &str) -> Vec<Command> {
 /// Whether a failure here fails the whole.
 fn is_heard(commands: &[Command], at: usize, errexit: bool) -> bool {
     let command = &commands[at];
-    // A condition: what is done about it is not known, but something is.
-    if ["if", "elif", "while", "until", "!"].contains(&command.before.as_str()) {
-        return true;
-    }
     let rest = &commands[at + 1..];
+    // A condition: what is done about it is not known, but something is.
+    if CONDITIONS.contains(&command.before.as_str()) {
+        return !(command.before == "if" && only_shows(rest, command.inside));
+    }
+    // `! a` passes where it fails.
+    if command.before == "!" {
+        return false;
+    }
     if command.after == "||" {
         let fallback: Vec<&Command> = rest
             .iter()
@@ -163,7 +186,8 @@ fn is_heard(commands: &[Command], at: usize, errexit: bool) -> bool {
         return fallback.is_empty() || !fallback.iter().all(passes);
     }
     if command.after == "&" {
-        return rest.iter().any(|next| next.words[0] == "wait");
+        // Without an argument it waits, and passes.
+        return rest.iter().any(|next| next.words[0] == "wait" && next.words.len() > 1);
     }
     if errexit || command.last_of_block {
         return true;
@@ -181,6 +205,100 @@ fn is_heard(commands: &[Command], at: usize, errexit: bool) -> bool {
     asked || chained
 }
 
+/// Words before a command whose failure is asked for.
+const CONDITIONS: &[&str] = &["if", "elif", "while", "until"];
+
+/// Words that succeed, and say something at most.
+fn says_only(command: &Command) -> bool {
+    let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+    matches!(
+        words.as_slice(),
+        ["true" | ":" | "/bin/true" | "echo" | "printf", ..] | ["exit" | "return", "0"]
+    )
+}
+
+/// `if a; then echo good; else echo bad; fi`: whatever comes of it, it passes.
+fn only_shows(rest: &[Command], block: Option<usize>) -> bool {
+    let inside = || rest.iter().take_while(|next| next.inside >= block);
+    inside().next().is_some() && inside().all(says_only)
+}
+
+/// `a | tail`: the status is that of what shows the output, unless the shell is told to look at all of them.
+fn is_piped_away(commands: &[Command], text: &str) -> bool {
+    const SHOWS: &[&str] = &[
+        "tee", "tail", "head", "cat", "less", "more", "ts", "sed", "awk", "sort", "tr", "cut", "nl", "wc",
+        "column", "fmt", "uniq", "fold", "strings", "gzip", "logger", "xargs",
+    ];
+    if text.contains("pipefail") || text.contains("PIPESTATUS") || commands[0].after != "|" {
+        return false;
+    }
+    let last = commands.iter().position(|command| command.after != "|").and_then(|at| commands.get(at));
+    last.is_some_and(|last| last.before == "|" && SHOWS.contains(&last.words[0].as_str()))
+}
+
+/// `exec other`: the script is another program from here on.
+fn replaced_before(before: &[Command]) -> bool {
+    before.iter().any(|command| {
+        let plain = ["", "\n", ";"].contains(&command.before.as_str());
+        let program = command
+            .words
+            .get(1)
+            .is_some_and(|word| word.starts_with(|c: char| c.is_alphanumeric() || "./$".contains(c)));
+        let redirects = command.words.get(1).is_some_and(|word| word.chars().all(|c| c.is_ascii_digit()));
+        command.words[0] == "exec" && plain && program && !redirects
+    })
+}
+
+/// Runners, and the words by which they run no test.
+const NO_RUN: &[(&str, &[&str])] = &[
+    ("go", &["vet", "build", "-c", "-list"]),
+    ("cargo", &["check", "build", "--no-run"]),
+    ("vitest", &["related", "list", "typecheck"]),
+    ("jest", &["--listTests", "--findRelatedTests"]),
+    ("pytest", &["--collect-only", "--co"]),
+    ("node", &["--check", "-c"]),
+    ("bats", &["--count"]),
+    ("npm", &["ls", "install", "ci"]),
+];
+
+/// Whether nothing here runs a test, as far as everybody knows: linters, type checkers, builds, and runners that only look.
+pub(super) fn runs_no_test(recipe: &Recipe) -> bool {
+    commands(&recipe.text).iter().all(|command| {
+        let text = command.words.join(" ");
+        let kinds = recognise(&text, &[]);
+        let other = !kinds.is_empty() && kinds.iter().all(|check| check.kind != Kind::Test);
+        let looks = NO_RUN.iter().any(|(program, words)| {
+            command.words.iter().any(|word| word.rsplit('/').next() == Some(program))
+                && command.words.iter().any(|word| words.contains(&word.as_str()))
+        });
+        other || looks || says_only(command)
+    })
+}
+
+/// Programs that the recipe defines as functions of the shell which do not hand on to them.
+pub(super) fn shadowed<'a>(recipe: &Recipe, programs: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lines: Vec<&str> = recipe.text.lines().map(str::trim_start).collect();
+    let mut programs = programs;
+    programs.find(|program| {
+        lines.iter().enumerate().any(|(at, line)| {
+            let line = line.strip_prefix("function ").unwrap_or(line);
+            let Some(rest) = line.strip_prefix(*program) else { return false };
+            let rest = rest.trim_start();
+            let head = rest.strip_prefix("()").or_else(|| rest.strip_prefix("( )"));
+            let body = head.map(|head| {
+                let more = lines[at + 1..]
+                    .iter()
+                    .take_while(|_| !head.contains('}'))
+                    .take_while(|line| **line != "}");
+                std::iter::once(head).chain(more.copied()).collect::<Vec<_>>().join(" ")
+            });
+            body.is_some_and(|body| {
+                !body.contains(*program) && !body.contains("command") && !body.contains("$@")
+            })
+        })
+    })
+}
+
 /// All commands, as texts.
 pub(super) fn texts(recipe: &Recipe) -> Vec<String> {
     commands(&recipe.text).iter().map(|command| command.words.join(" ")).collect()
@@ -191,6 +309,11 @@ pub(super) fn is_test(run: &Run) -> bool {
     recognise(&run.text, &[]).iter().any(|check| check.kind == Kind::Test)
         || run.text.contains("test")
         || run.text.contains("spec")
+}
+
+/// A test for certain.
+pub(super) fn tests(run: &Run) -> bool {
+    recognise(&run.text, &[]).iter().any(|check| check.kind == Kind::Test)
 }
 
 /// Nothing but words that succeed.

@@ -25,6 +25,8 @@ pub(super) struct Recipe {
     pub ignored: bool,
     /// Plain asserts of the shell are checks in it.
     pub tests: bool,
+    /// The status of a pipe is that of its last program.
+    pub pipes: bool,
 }
 
 pub(super) fn review(files: &[SourceFile]) -> Vec<Finding> {
@@ -77,6 +79,7 @@ fn recipes(path: &str, text: &str) -> Vec<Recipe> {
             errexit,
             ignored: false,
             tests,
+            pipes: true,
         }];
     }
     Vec::new()
@@ -118,17 +121,38 @@ fn compare(file: &str, old: &[Recipe], new: &[Recipe]) -> Vec<Finding> {
             ));
         }
     }
+    found.extend(not_run(file, (old, &before), new));
+    found.extend(shadowed(file, &before, (old, new)));
     found.extend(trapped(file, old, new));
     found.extend(exit_made_constant(file, old, new));
     found.dedup_by(|one, other| one.kind == other.kind && one.detail == other.detail);
     found
 }
 
+/// The recipe ran a test, and what it runs now is known to run none.
+fn not_run(file: &str, (old, before): (&[Recipe], &[Run]), new: &[Recipe]) -> Option<Finding> {
+    let was = before.iter().find(|run| run.heard && heard::tests(run))?;
+    let now = !new.is_empty() && new.iter().all(heard::runs_no_test);
+    let line = new.first().filter(|_| now && !old.iter().all(heard::runs_no_test))?.line;
+    let detail = format!("no test is run any more; it ran `{}`", cut(&was.text));
+    Some(finding(Tampering::RunnerNarrowed, file, line, detail))
+}
+
+/// A function of the shell takes the place of a program that checks.
+fn shadowed(file: &str, before: &[Run], (old, new): (&[Recipe], &[Recipe])) -> Option<Finding> {
+    let programs = || before.iter().filter_map(|run| run.text.split_whitespace().next());
+    let name = new.iter().find_map(|recipe| heard::shadowed(recipe, programs()))?;
+    let was = old.iter().any(|recipe| heard::shadowed(recipe, std::iter::once(name)).is_some());
+    let detail = format!("a function of the script stands in the place of `{name}`");
+    (!was).then(|| finding(Tampering::RunnerShadowed, file, new[0].line, detail))
+}
+
 /// A test that is no longer run, where nothing else of the recipe changed, and which is run nowhere else now.
 fn dropped(file: &str, old: &[Recipe], new: &[Recipe], files: &[SourceFile]) -> Option<Finding> {
     let texts = |recipes: &[Recipe]| recipes.iter().flat_map(heard::texts).collect::<Vec<String>>();
     let (before, after) = (texts(old), texts(new));
-    if after.is_empty() || !after.iter().all(|text| before.contains(text)) {
+    let nothing = |text: &String| text == ":" || text == "true";
+    if after.is_empty() || !after.iter().all(|text| before.contains(text) || nothing(text)) {
         return None;
     }
     let runs = old.iter().flat_map(heard::runs).filter(|run| run.heard && heard::is_test(run));

@@ -5,7 +5,7 @@ use crate::tamper::lex::{Kind, Tokens};
 use crate::tamper::path::Language;
 
 fn recipe(owner: &str, line: usize, text: String) -> Recipe {
-    Recipe { owner: owner.to_owned(), line, text, errexit: false, ignored: false, tests: false }
+    Recipe { owner: owner.to_owned(), line, text, errexit: false, ignored: false, tests: false, pipes: false }
 }
 
 /// Each line of a target is a script of its own. `-` before it, or `.IGNORE`, makes its failure nothing.
@@ -45,6 +45,7 @@ pub(super) fn make(text: &str, tabs: bool) -> Vec<Recipe> {
             || flags
             || ignored_targets.iter().any(|target| *target == "*" || *target == owner);
         one.tests = owner.contains("test") || owner.contains("check");
+        one.pipes = !text.contains("pipefail");
         found.push(one);
     }
     found
@@ -66,7 +67,9 @@ pub(super) fn package(text: &str) -> Vec<Recipe> {
             && let (Some(name), Some(value)) = (tokens.get(place - 1), tokens.get(place + 1))
             && value.kind == Kind::Text
         {
-            found.push(recipe(&name.text, value.line, value.text.replace("\\\"", "\"")));
+            let mut one = recipe(&name.text, value.line, value.text.replace("\\\"", "\""));
+            one.pipes = true;
+            found.push(one);
         }
     }
     found
