@@ -28,6 +28,10 @@ Exit codes:
   5    busy: another run holds this workspace
   130, 143, 129  interrupted by Ctrl-C or `ralph stop`, SIGTERM, SIGHUP";
 
+const LIST_HELP: &str = "\
+Below each run stands what it is about, what it waits for, and what to type where it needs you. A run that is over needs nobody \
+once another one was started in its workspace. Where runs of other workspaces need you, the last line says so.";
+
 /// Runs a coding agent again and again on one task, each time with a fresh context, until the task is done or there is a
 /// good reason to stop.
 #[derive(Debug, Parser)]
@@ -74,7 +78,8 @@ pub enum Command {
     Attach(AttachArgs),
     /// Wait until runs have ended, and end with their exit code
     Wait(WaitArgs),
-    /// List the runs of this workspace
+    /// List the runs of this workspace, those that need you first
+    #[command(after_help = LIST_HELP)]
     List(ListArgs),
     /// Show what was spent, by all runs of this state folder
     Cost(CostArgs),

@@ -31,11 +31,14 @@ pub struct Draft {
     pub hat: Option<HatDraft>,
 }
 
+/// What stands above the task, unless it is sent as written.
+pub const TASK_TITLE: &str = "## Task\n\n";
+
 /// The whole prompt. `task` is the text of the plan's task as it is on disk now.
 pub fn render(plan: &Plan, draft: &Draft, task: &str) -> String {
     let is_plain = !plan.task.gets_rules();
     // A RALPH.md is sent as written; what a command printed at its end keeps its last newline.
-    let mut out = if is_plain { task.to_owned() } else { format!("## Task\n\n{}", task.trim()) };
+    let mut out = if is_plain { task.to_owned() } else { format!("{TASK_TITLE}{}", task.trim()) };
     let mut section = |text: &str| {
         if !text.trim().is_empty() {
             out.push_str("\n\n");

@@ -10,7 +10,7 @@ use ralph_core::time::Timestamp;
 use ralph_core::usage::Usage;
 use serde::{Deserialize, Serialize};
 
-use crate::text::clean;
+use crate::text::{clean, first_words};
 
 /// What one attempt used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,9 +105,8 @@ impl CostFold {
 
 /// The first words of a task, or the name of its file.
 fn task_words(plan: &Plan) -> String {
-    const WORDS: usize = 8;
     match &plan.task {
-        Task::Text(text) => clean(text).split_whitespace().take(WORDS).collect::<Vec<_>>().join(" "),
+        Task::Text(text) => first_words(text),
         Task::File(path) | Task::RalphMd(path) => {
             clean(&path.strip_prefix(&plan.workspace).unwrap_or(path).to_string_lossy())
         }

@@ -8,7 +8,7 @@ use ralph_core::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::snapshot::{RunWord, WaitNow};
+use crate::snapshot::{NeedsPerson, RunSnapshot, RunWord, WaitNow};
 
 /// A run as one line of a list. A run whose journal cannot be read has its name and the damage, and nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,32 +28,37 @@ pub struct RunListing {
     pub last_at: Option<Timestamp>,
     pub cost_usd: Option<f64>,
     pub name: String,
+    /// The first words of the task; empty if nobody knows them.
+    #[serde(default)]
+    pub task: String,
     pub workspace: String,
+    /// Why a person must act, and what to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_person: Option<NeedsPerson>,
     /// What it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<WaitNow>,
 }
 
 impl RunListing {
-    /// `alive`: whether a process still works on the run.
-    pub fn of(run: Observation<'_>, alive: bool) -> RunListing {
+    /// `task`: its first words.
+    pub fn of(run: &RunSnapshot, task: String) -> RunListing {
         let mut listing = RunListing {
-            state: RunWord::of(run, alive),
-            iterations: run.iterations(),
-            failures: run.failures(),
-            started_at: Some(run.started_at()),
-            last_at: Some(run.last_at()),
-            cost_usd: run.cost_usd(),
-            name: run.plan().name.clone(),
-            workspace: run.plan().workspace.to_string_lossy().into_owned(),
-            ..RunListing::named(run.run().clone())
+            state: run.state,
+            iterations: run.totals.iterations,
+            failures: run.totals.failures,
+            started_at: Some(run.started_at),
+            last_at: Some(run.last_at),
+            cost_usd: run.totals.cost_usd,
+            name: run.name.clone(),
+            task,
+            workspace: run.workspace.clone(),
+            needs_person: run.needs_person.clone(),
+            wait: run.wait().filter(|_| run.state == RunWord::Waiting),
+            ..RunListing::named(run.run.clone())
         };
-        if let (PhaseSeen::Waiting { reason, until, .. }, true) = (run.phase(), alive) {
-            let why = run.blocked().map(str::to_owned);
-            listing.wait = Some(WaitNow { reason, until, streak: run.idle_streak(), why });
-        }
-        if let Some(stopped) = run.stopped() {
-            listing.stop(stopped);
+        if let Some(stop) = &run.stopped {
+            listing.stop(&stop.stopped);
         }
         listing
     }
@@ -73,7 +78,9 @@ impl RunListing {
             last_at: None,
             cost_usd: None,
             name: String::new(),
+            task: String::new(),
             workspace: String::new(),
+            needs_person: None,
             wait: None,
         }
     }

@@ -76,6 +76,15 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// What a task is called where there is room for a few words only: the first ones of its first line that has any.
+pub fn first_words(text: &str) -> String {
+    const WORDS: usize = 12;
+    const CHARS: usize = 100;
+    let line = |line: &str| clean(line).trim_start_matches(['#', '-', '*', '>', ' ']).to_owned();
+    let first = text.lines().map(line).find(|line| !line.is_empty()).unwrap_or_default();
+    cut(&first.split_whitespace().take(WORDS).collect::<Vec<_>>().join(" "), CHARS)
+}
+
 /// At most so many characters of a text.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -87,6 +96,14 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_task_is_called_by_the_words_of_its_first_line() {
+        assert_eq!(first_words("\n# Fix the \u{1b}[31mparser\n\nIt breaks."), "Fix the parser");
+        assert_eq!(first_words("> - a b c d e f g h i j k l m n"), "a b c d e f g h i j k l");
+        assert_eq!(first_words(&"x".repeat(300)).chars().count(), 101);
+        assert_eq!(first_words(" \n##\n"), "");
+    }
 
     #[test]
     fn cleaning_leaves_what_can_stand_in_a_line() {

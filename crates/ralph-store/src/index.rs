@@ -10,12 +10,13 @@ use std::time::{Duration, SystemTime};
 
 use ralph_core::ids::RunId;
 use ralph_core::time::Timestamp;
+use ralph_model::RunListing;
 use serde::{Deserialize, Serialize};
 
 use crate::run_dir::Summary;
 
 /// Changed with the form of an entry. Another version may count otherwise, so its index is none.
-const HEAD: &str = concat!("ralph-index-3-", env!("CARGO_PKG_VERSION"));
+const HEAD: &str = concat!("ralph-index-4-", env!("CARGO_PKG_VERSION"));
 /// A longer file is none of ours.
 const MAX_SIZE: u64 = 256 << 20;
 /// A journal written to within this time may be written to again without its time changing, so it is not noted.
@@ -38,19 +39,9 @@ pub(crate) struct Entry {
     pub last_at: Option<Timestamp>,
     /// Nothing if the journal does not begin with a start.
     pub summary: Option<Summary>,
-    /// Of a run that was cut off: what all of its records say, once somebody has read them.
+    /// Of a run that did not come to its end: what all of its records say, once somebody has read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_off: Option<CutOff>,
-}
-
-/// What only the whole journal tells.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct CutOff {
-    pub iterations: u32,
-    pub failures: u32,
-    pub cost_usd: Option<f64>,
-    /// When the run was last seen at work.
-    pub last_at: Timestamp,
+    pub whole: Option<RunListing>,
 }
 
 /// Two equal stamps of a journal mean that it has not changed.

@@ -29,6 +29,7 @@ pub use artefacts::{Artefacts, AttemptFiles, GateFiles};
 pub use client::{AskError, ask, ask_for_events, short_folder};
 pub use find::workspace_of;
 pub use follow::{Follower, follow};
+pub use listings::Listings;
 pub use mark::{JOURNAL, MARK, Mark, Position, read_mark};
 pub use read::{Line, Lines, last_lines};
 pub use records::{ALL, ReadError, decode};

@@ -1,20 +1,26 @@
 //! The folder of one run: the names of its files, and what both ends of its journal say.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::Event;
 use ralph_core::ids::{IterationNumber, RunId};
-use ralph_core::plan::WorktreePlan;
+use ralph_core::plan::{Task, WorktreePlan};
+use ralph_core::prompt;
 use ralph_core::record::{Record, json_of, type_of};
 use ralph_core::time::Timestamp;
+use ralph_model::text::{clean, first_words};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::mark::JOURNAL;
 use crate::plain::{self, Links};
 use crate::read::{Line, Lines, last_lines};
+
+/// The beginning of a prompt that has the first words of its task.
+const TASK_HEAD: u64 = 4096;
 
 /// The folder of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +34,8 @@ pub struct RunDir {
 pub struct Summary {
     pub id: RunId,
     pub name: String,
+    /// The first words of the task; empty if nobody knows them yet.
+    pub task: String,
     pub workspace: PathBuf,
     /// The worktree it works in, where it was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +140,7 @@ impl RunDir {
         Some(Summary {
             id: self.id.clone(),
             name: started.plan.name.clone(),
+            task: self.task_words(&started.plan.task),
             workspace: started.plan.workspace.clone(),
             worktree: started.plan.worktree.clone(),
             started_at,
@@ -142,6 +151,25 @@ impl RunDir {
                 _ => None,
             }),
         })
+    }
+
+    /// Of a task in a file: as the first prompt had it, for the file may say something else by now.
+    fn task_words(&self, task: &Task) -> String {
+        let head = || {
+            let prompt = plain::open(&self.prompt(IterationNumber(1), 1), Links::Refuse).ok()?;
+            let mut bytes = Vec::new();
+            prompt.take(TASK_HEAD).read_to_end(&mut bytes).ok()?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            Some(text.strip_prefix(prompt::TASK_TITLE).map(str::to_owned).unwrap_or(text))
+        };
+        match task {
+            Task::Text(text) => first_words(text),
+            Task::File(path) | Task::RalphMd(path) => {
+                head().map(|text| first_words(&text)).filter(|words| !words.is_empty()).unwrap_or_else(|| {
+                    path.file_name().map(|name| clean(&name.to_string_lossy())).unwrap_or_default()
+                })
+            }
+        }
     }
 
     /// Bytes on disk.

@@ -150,7 +150,7 @@ impl Store {
             let live = !is_stopped && run.is_live();
             let entry = match known.filter(|_| !live) {
                 Some(entry) => entry,
-                None => Entry { stamp, last_at: run.last_at(), summary: run.summary(), cut_off: None },
+                None => Entry { stamp, last_at: run.last_at(), summary: run.summary(), whole: None },
             };
             let (last_at, summary) = (entry.last_at, entry.summary.clone());
             let live = live || summary.as_ref().is_some_and(|summary| summary.live);

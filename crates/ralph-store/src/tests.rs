@@ -176,7 +176,7 @@ fn the_index_knows_what_all_records_of_a_run_that_was_cut_off_say() {
     let world = World::new();
     let here = world.folder("work");
     let run = cut_off(&world, "a", &here);
-    let listed = || world.store.listings(Some(&here));
+    let listed = || world.store.listings(Some(&here), Timestamp::default()).runs;
     let first = listed();
     let told = |runs: &[RunListing]| (runs[0].iterations, runs[0].failures, runs[0].cost_usd, runs[0].state);
     assert_eq!(told(&first), (2, 1, Some(0.2), RunWord::Crashed));
@@ -192,7 +192,7 @@ fn the_index_knows_what_all_records_of_a_run_that_was_cut_off_say() {
     assert_eq!(listed(), first, "the records are not read again");
     let _ = fs::remove_file(world.index());
     assert_eq!(listed(), [], "without the index they are");
-    assert_eq!(world.store.listings(None)[0].state, RunWord::Damaged);
+    assert_eq!(world.store.listings(None, Timestamp::default()).runs[0].state, RunWord::Damaged);
 
     fs::write(run.journal(), &sound).expect("write");
     settle(&run);
@@ -208,6 +208,42 @@ fn the_index_knows_what_all_records_of_a_run_that_was_cut_off_say() {
 }
 
 #[test]
+fn a_run_that_needs_a_person_comes_first_unless_another_one_came_after_it() {
+    let world = World::new();
+    let (here, there) = (world.folder("here"), world.folder("there"));
+    let blocked = |id: &str, workspace: &Path, second: u32| {
+        let run = world.run(id, "x", workspace, second);
+        let text = fs::read_to_string(run.journal()).expect("read");
+        let asks = "\"reason\":\"blocked\",\"kind\":\"blocked\"";
+        let text = text.replace("\"reason\":\"max_iterations\",\"kind\":\"limit\"", asks);
+        // The whole journal is read, so its checksums count.
+        let mut chain = Chain::default();
+        let sound = text.lines().map(|line| {
+            let json = ralph_core::record::json_of(line.as_bytes()).expect("JSON");
+            let record = Record::from_json(json.as_bytes()).expect("a record");
+            record.encode(&mut chain).expect("a line")
+        });
+        fs::write(run.journal(), sound.collect::<String>()).expect("write");
+        settle(&run);
+    };
+    blocked("a", &here, 1);
+    blocked("b", &there, 2);
+    world.run("c", "x", &world.folder("third"), 3);
+    let told = |here: Option<&Path>| {
+        let Listings { runs, elsewhere } = world.store.listings(here, Timestamp::default());
+        let one = |run: &RunListing| format!("{} {}", run.run, run.needs_person.is_some());
+        (runs.iter().map(one).collect::<Vec<_>>(), elsewhere)
+    };
+    for _ in 0..2 {
+        assert_eq!(told(None).0, ["b true", "a true", "c false"]);
+        assert_eq!(told(Some(&here)), (vec!["a true".to_owned()], 1));
+    }
+    world.run("d", "x", &here, 4);
+    assert_eq!(told(None).0, ["b true", "d false", "c false", "a false"]);
+    assert_eq!(told(Some(&there)), (vec!["b true".to_owned()], 0));
+}
+
+#[test]
 fn records_that_cannot_be_read_are_told_of_each_time() {
     let world = World::new();
     let here = world.folder("work");
@@ -215,7 +251,7 @@ fn records_that_cannot_be_read_are_told_of_each_time() {
     append(&run, "garbage\n");
     settle(&run);
     for _ in 0..2 {
-        let listed = world.store.listings(Some(&here));
+        let listed = world.store.listings(Some(&here), Timestamp::default()).runs;
         assert_eq!(listed[0].state, RunWord::Damaged);
         assert!(listed[0].damage.as_deref().is_some_and(|why| why.contains("checksum")), "{listed:?}");
     }

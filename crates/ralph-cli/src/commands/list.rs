@@ -10,12 +10,13 @@ use crate::error::CliError;
 pub fn list(args: ListArgs) -> Result<u8, CliError> {
     let store = Store::from_env()?;
     let here = workspace(&args.at.workspace)?;
-    let runs = store.listings(Some(here.as_path()).filter(|_| !args.all));
+    let now = ralph_runtime::clock::now();
+    let listings = store.listings(Some(here.as_path()).filter(|_| !args.all), now);
     match args.json {
-        true => crate::io::print_json(&runs)?,
+        true => crate::io::print_json(&listings.runs)?,
         false => {
-            let now = ralph_runtime::clock::now();
-            crate::io::print(&list::render(&runs, now, args.all, &crate::io::style()))?;
+            let elsewhere = Some(listings.elsewhere).filter(|_| !args.all);
+            crate::io::print(&list::render(&listings.runs, elsewhere, now, &crate::io::style()))?;
         }
     }
     Ok(0)

@@ -24,10 +24,38 @@ fn list_shows_the_runs_of_this_workspace_or_of_all() {
     assert_eq!(pick(&all, "reason"), ["once", "complete", "max_iterations"]);
     assert_eq!(pick(&all, "kind"), ["failed", "done", "limit"]);
     let text = world.ralph(["list", "--all"]).expect(0).stdout;
-    assert!(
-        text.contains("WORKSPACE") && text.contains(&world.path("other").display().to_string()),
-        "{text}"
-    );
+    assert!(text.contains("other: x\n") && text.contains("work: the task\n"), "{text}");
+    let width = |line: &str| line.chars().count();
+    assert!(text.lines().all(|line| width(line) <= 80), "{text}");
+}
+
+#[test]
+fn list_shows_first_what_needs_a_person_with_the_words_of_its_task_and_the_answer() {
+    let world = World::new();
+    world.write("TASK.md", "# Mend the *parser*\n\nAll of it.\n");
+    let agent = world.agent("say <ralph>BLOCKED: which database?</ralph>");
+    world.ralph(["run", "-f", "TASK.md", "-a", &agent, "--set", "on_state.blocked=stop"]).expect(4);
+    let blocked = world.run_id();
+    fs::create_dir(world.path("other")).expect("a folder");
+    let agent = world.agent("say hi");
+    world.ralph(["run", "-C", "../other", "-p", "other things", "-a", &agent, "--once"]).expect(0);
+    let all = world.ralph(["list", "--all"]).expect(0).stdout;
+    let lines: Vec<&str> = all.lines().collect();
+    assert!(lines[1].starts_with(&format!("{blocked}  needs you")), "{all}");
+    assert!(lines[2].ends_with("work: Mend the *parser*"), "{all}");
+    let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
+    let answer = format!("which database? ralph say 'ANSWER' --run {blocked}, then: ralph resume {blocked}");
+    assert!(words.contains(&answer), "{all}");
+    let there = world.ralph(["list", "-C", "../other"]).expect(0).stdout;
+    assert!(there.contains("other things") && !there.contains(&blocked), "{there}");
+    assert!(there.ends_with("1 run of another workspace needs you: ralph list --all\n"), "{there}");
+    let json = world.ralph(["list", "--json"]).expect(0).json();
+    assert_eq!(json[0]["task"], "Mend the *parser*");
+    assert_eq!(json[0]["needs_person"]["kind"], "blocked");
+    // Whoever starts something new here has dealt with it.
+    world.run("say hi", &["--once"]).expect(0);
+    let json = world.ralph(["list", "--json"]).expect(0).json();
+    assert_eq!((&json[0]["reason"], &json[1]["needs_person"]), (&json!("once"), &Value::Null));
 }
 
 #[test]

@@ -167,30 +167,47 @@ fn status_in_every_other_state() {
 #[test]
 fn a_list_of_runs() {
     let at_work = Script::start(plan());
-    let listing = |script: &Script, alive| RunListing::of(script.engine.observe(), alive);
+    let listing = |script: &Script, alive| {
+        RunListing::of(&script.snapshot_at(script.now, alive), "Fix the parser".to_owned())
+    };
     let mut waiting = Script::start(Plan { name: "日本".to_owned(), ..plan() });
     waiting.fails(1, 1);
+    let asks = OnState { blocked: Reaction::ask(), ..OnState::default() };
+    let mut asking = Script::start(Plan { on_state: asks, ..plan() });
+    asking.ends(4, |exited| exited.blocked = Some("which database?".to_owned()));
     let runs = [
         listing(&at_work, true),
         listing(&waiting, true),
         listing(&failing(), false),
         listing(&at_work, false),
+        listing(&asking, true),
         RunListing::damaged(RunId("0119ffff".to_owned()), "record 7: the checksum does not fit"),
     ];
     assert_eq!(runs[1].state, RunWord::Waiting);
     let now = at_work.now.plus(std::time::Duration::from_secs(7500));
-    insta::assert_snapshot!(list::render(&runs, now, true, &Style::plain()), @r#"
-    RUN       STATE                          ITERATIONS    STARTED    COST   NAME  WORKSPACE
-    0119a4c2  running                        0             2h05m ago  -      shop  /srv/anna/shop
-    0119a4c2  waiting                        1 (1 failed)  2h05m ago  -      日本  /srv/anna/shop
+    insta::assert_snapshot!(list::render(&runs, None, now, &Style::plain()), @r#"
+    RUN       STATE                 ITERATIONS    STARTED    COST
+    0119a4c2  running               0             2h05m ago  -
+      /srv/anna/shop: Fix the parser
+    0119a4c2  waiting               1 (1 failed)  2h05m ago  -
+      /srv/anna/shop: Fix the parser
       after a failure: next try in 0s, at 10:00:02
-    0119a4c2  stopped: consecutive_failures  3 (2 failed)  2h05m ago  $0.12  shop  /srv/anna/shop
-    0119a4c2  crashed                        0             2h05m ago  -      shop  /srv/anna/shop
-    0119ffff  damaged                        0             -          -            record 7: the checksum does not fit
+    0119a4c2  consecutive_failures  3 (2 failed)  2h05m ago  $0.12
+      /srv/anna/shop: Fix the parser
+    0119a4c2  needs you             0             2h05m ago  -
+      /srv/anna/shop: Fix the parser
+      no process works on the run any more, and its journal ends without a stop:
+      ralph resume 0119a4c2
+    0119a4c2  needs you             1             2h05m ago  -
+      /srv/anna/shop: Fix the parser
+      for an answer: gives up in 21h55m, at 2026-01-19 10:00:04
+      which database? ralph say 'ANSWER' --run 0119a4c2
+    0119ffff  damaged               0             -          -
+      record 7: the checksum does not fit
     "#);
-    assert_eq!(list::render(&[], now, false, &Style::plain()), "no runs yet; start one with: ralph run\n");
+    assert_eq!(list::render(&[], Some(0), now, &Style::plain()), "no runs yet; start one with: ralph run\n");
     let states = runs.each_ref().map(|run| run.state.as_str());
-    assert_eq!(states, ["running", "waiting", "stopped", "crashed", "damaged"]);
+    assert_eq!(states, ["running", "waiting", "stopped", "crashed", "waiting", "damaged"]);
     assert_eq!(runs[2].reason.as_deref(), Some("consecutive_failures"));
 }
 
