@@ -61,7 +61,7 @@ fn stuck_lines(stuck: &StuckNow, paint: Paint) -> Vec<String> {
 fn claim_lines(run: &RunSnapshot, style: &Style, paint: Paint) -> Vec<String> {
     let mut lines = vec!["claims of completion".to_owned()];
     for claim in &run.claims {
-        let time = paint.dim(&clock(claim.at, &style.zone));
+        let time = paint.dim(&clock(claim.at, &style.zone()));
         let head = format!("  #{:<4} {time}", claim.iteration.to_string());
         if claim.accepted {
             lines.push(format!("{head}  {}", paint.paint(Tone::Good, "accepted")));
@@ -127,7 +127,7 @@ fn evidence_lines(run: &RunSnapshot, style: &Style, paint: Paint) -> Vec<String>
     let mut lines = vec!["evidence: these records of the journal".to_owned()];
     for record in &run.evidence {
         let seq = format!("{:>seq_width$}", record.seq.to_string());
-        let time = paint.dim(&clock(record.at, &style.zone));
+        let time = paint.dim(&clock(record.at, &style.zone()));
         let iteration = iteration_of(&record.event).map(|n| format!("#{n} ")).unwrap_or_default();
         let details = details(&record.event, record.at, style);
         let line = format!("  {seq}  {time}  {:<21} {iteration}{details}", record.event.name());

@@ -92,19 +92,34 @@ pub enum Verbosity {
 #[derive(Debug, Clone)]
 pub struct Style {
     pub color: bool,
-    /// The zone of the times of day.
-    pub zone: TimeZone,
+    zone: Zone,
+}
+
+/// The zone of the times of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Zone {
+    System,
+    Utc,
 }
 
 impl Style {
     /// The zone of this system.
     pub fn system(color: bool) -> Style {
-        Style { color, zone: TimeZone::system() }
+        Style { color, zone: Zone::System }
     }
 
     /// No colour, UTC: for tests and for machines.
     pub fn plain() -> Style {
-        Style { color: false, zone: TimeZone::UTC }
+        Style { color: false, zone: Zone::Utc }
+    }
+
+    /// The zone of the times of day. Asked for where a time is shown and not before: the first look at the zone of the
+    /// system reads the whole folder of zones, which is most of what a start would cost.
+    pub fn zone(&self) -> TimeZone {
+        match self.zone {
+            Zone::System => TimeZone::system(),
+            Zone::Utc => TimeZone::UTC,
+        }
     }
 }
 

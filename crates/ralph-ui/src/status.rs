@@ -24,7 +24,7 @@ pub fn render(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
     rows.push(("state", state_words(run, now, style)));
     rows.push(("workspace", clean(&run.workspace)));
     rows.push(("agent", agent_command(&run.agent.command, COLUMNS - LABEL)));
-    let started = date_time(run.started_at, &style.zone);
+    let started = date_time(run.started_at, &style.zone());
     rows.push(("started", format!("{started}, {}", ago(run.started_at, now))));
     rows.extend(labelled("total", wrap(&total_words(&run.totals), COLUMNS - LABEL)));
     if let Some(last) = &run.last {
@@ -48,7 +48,7 @@ pub fn render(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
         rows.push(("nearest", closeness(near)));
     }
     for one in &run.quotas {
-        let until = one.resets_at.map(|at| format!(", begins anew at {}", clock_from(at, now, &style.zone)));
+        let until = one.resets_at.map(|at| format!(", begins anew at {}", clock_from(at, now, &style.zone())));
         let used = (one.used * 100.0).round();
         rows.push(("quota", format!("{used}% of {} used{}", clean(&one.window), until.unwrap_or_default())));
     }

@@ -123,7 +123,7 @@ fn rejected(rejected: &TopicRejected) -> String {
 /// columns the payload is cut, so that who gets it stays on the line.
 pub fn line(event: &TopicPublished, at: Timestamp, columns: Option<usize>, style: &Style) -> String {
     let paint = Paint { color: style.color };
-    let time = clock_millis(at, &style.zone);
+    let time = clock_millis(at, &style.zone());
     let iteration = event.iteration.map(|n| format!("#{n}")).unwrap_or_default();
     let by_default = if event.by_default { " (default)" } else { "" };
     let head = format!("  {iteration:<5} {:<15}  {}", clean(&event.from), clean(event.topic.as_str()));

@@ -15,14 +15,14 @@ pub(crate) fn line(delay: &DelayStarted, run: Option<&RunSnapshot>, at: Timestam
     let (reason, until) = (delay.reason, delay.until);
     let (streak, why) = run.map(|run| (run.idle.streak, run.idle.why.clone())).unwrap_or_default();
     let wait = WaitNow { reason, until, streak, why };
-    let words = words(&wait, &duration(delay.wait), &clock_from(until, at, &style.zone));
+    let words = words(&wait, &duration(delay.wait), &clock_from(until, at, &style.zone()));
     format!("waiting: {words}")
 }
 
 /// `idle (3 in a row): next look in 29s, at 10:00:30`
 pub(crate) fn counting(wait: &WaitNow, now: Timestamp, style: &Style) -> String {
     let left = countdown(wait.until.since(now));
-    words(wait, &left, &clock_from(wait.until, now, &style.zone))
+    words(wait, &left, &clock_from(wait.until, now, &style.zone()))
 }
 
 /// Why, what comes next, in how long, and at what time of day: the same on every screen.

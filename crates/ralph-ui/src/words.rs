@@ -250,7 +250,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::AgentRetrying(e) => retry(e),
         Event::LimitHit(e) => {
             let (until, guess) =
-                (clock_from(e.until, at, &style.zone), if e.known { "" } else { " (a guess)" });
+                (clock_from(e.until, at, &style.zone()), if e.known { "" } else { " (a guess)" });
             format!("{}; next try at {until}{guess}", foreign(&e.message))
         }
         Event::AgentSwitched(e) => format!("{} is at work from here on", clean(&e.name)),
