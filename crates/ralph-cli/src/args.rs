@@ -7,7 +7,7 @@ mod gates;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
+use clap::{Args as ClapArgs, CommandFactory, Parser};
 use ralph_evidence::detector::{DETECTORS, DetectorDef};
 
 use ralph_config::Given;
@@ -39,13 +39,13 @@ once another one was started in its workspace. Where runs of other workspaces ne
 #[command(disable_help_subcommand = true, max_term_width = 100)]
 pub struct Args {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Subcommand,
 }
 
 impl Args {
     /// Adds what is for the ralph that is run.
     pub fn with_given(mut self, given: Vec<Given>, options: Vec<String>) -> Self {
-        if let Command::Run(run) = &mut self.command {
+        if let Subcommand::Run(run) = &mut self.command {
             (run.given, run.options) = (given, options);
         }
         self
@@ -66,8 +66,8 @@ fn without_default(arg: clap::Arg) -> clap::Arg {
     }
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Command {
+#[derive(Debug, clap::Subcommand)]
+pub enum Subcommand {
     /// Run an agent in a loop
     #[command(after_help = crate::docs::run_help())]
     Run(Box<RunArgs>),

@@ -30,12 +30,12 @@ use crate::secrets::Secrets;
 use crate::timer::Timers;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection, Touched, keep_clean};
-use crate::wake::{Seen, Wake};
+use crate::wake::{KnownFiles, Wake};
 use crate::watchdog;
 use crate::workspace::{Patterns, Snapshot, Tree, Trees, WorkspaceLock};
 
 pub(crate) struct Executor {
-    shared: Arc<Shared>,
+    shared: Arc<RunContext>,
     timers: Timers,
     /// The attempt that is running, if any.
     attempt: Arc<Group>,
@@ -64,7 +64,7 @@ pub(crate) struct Prepared {
 }
 
 /// What every attempt needs.
-pub(crate) struct Shared {
+pub(crate) struct RunContext {
     pub(crate) plan: Plan,
     pub(crate) run: RunDir,
     pub(crate) supervisor: Supervisor,
@@ -74,7 +74,7 @@ pub(crate) struct Shared {
     /// The workspace after the last iteration: the next one's before.
     pub(crate) snapshot: Mutex<Option<Snapshot>>,
     /// The files that may bring work, as the last agent knows them.
-    pub(crate) seen: Mutex<Seen>,
+    pub(crate) known_files: Mutex<KnownFiles>,
     pub(crate) gates: Arc<Group>,
     pub(crate) trees: Mutex<Trees>,
     pub(crate) tokens: Arc<Tokens>,
@@ -91,7 +91,7 @@ pub(crate) struct Shared {
     pub(crate) dialogue: Option<MakeDialogue>,
 }
 
-impl Shared {
+impl RunContext {
     /// The state of the tree now, without ralph's own files.
     pub(crate) fn look_at_tree(&self) -> std::io::Result<Tree> {
         let own = lock(&self.footprints).paths();
@@ -169,8 +169,8 @@ impl Executor {
         let ignore = Patterns::new(&plan.proof_ignore).map_err(std::io::Error::other)?;
         let trees = Mutex::new(Trees::new(&plan.workspace, scratchpads(&plan)).ignoring(ignore));
         let (footprints, touched) = (Mutex::new(Footprints::of(&plan)), Mutex::new(Touched::of(&run.path)));
-        let (seen, watch) = (Mutex::default(), Mutex::new(watch));
-        let shared = Shared {
+        let (known_files, watch) = (Mutex::default(), Mutex::new(watch));
+        let shared = RunContext {
             plan,
             run,
             supervisor,
@@ -178,7 +178,7 @@ impl Executor {
             sandbox,
             inbox,
             snapshot,
-            seen,
+            known_files,
             gates,
             trees,
             tokens,

@@ -16,7 +16,7 @@ use ralph_core::plan::Gate;
 use ralph_evidence::tamper::{Counted, fewer, no_test_ran, tests_counted};
 use ralph_store::plain::{self, Links};
 
-use crate::executor::{Shared, report};
+use crate::executor::{RunContext, report};
 use crate::group::Busy;
 use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
@@ -34,7 +34,7 @@ const MAX_LOG: u64 = 4 << 20;
 
 /// One round of gates. Its end is reported whatever becomes of its thread: a gate without a result has not passed.
 pub(crate) struct Round {
-    shared: Arc<Shared>,
+    shared: Arc<RunContext>,
     work: RunGates,
     started: Instant,
     tree: Option<TreeSeen>,
@@ -58,7 +58,7 @@ impl Drop for Round {
 }
 
 impl Round {
-    pub(crate) fn new(shared: &Arc<Shared>, work: RunGates) -> Self {
+    pub(crate) fn new(shared: &Arc<RunContext>, work: RunGates) -> Self {
         let (shared, busy) = (Arc::clone(shared), Some(shared.gates.begin()));
         // The engine knows a gate as it is recorded, which is without secrets.
         let own =
@@ -182,7 +182,7 @@ impl Round {
 
     /// A copy of the workspace with the held-out files laid in.
     fn copy_for(&self, gate: &Gate) -> Result<Scratch, ScratchError> {
-        let Shared { plan, run, .. } = &*self.shared;
+        let RunContext { plan, run, .. } = &*self.shared;
         let state = run.path.parent().and_then(Path::parent).unwrap_or(&run.path);
         let mut copy = Scratch::create(&state.join("scratch"), &plan.workspace)?;
         if let Some(files) = &gate.files {
@@ -192,7 +192,7 @@ impl Round {
     }
 
     fn execute(&self, gate: &Gate) -> (JobEnd, String) {
-        let Shared { plan, run, gates, .. } = &*self.shared;
+        let RunContext { plan, run, gates, .. } = &*self.shared;
         let RunGates { iteration, round, .. } = self.work;
         let spool = Spool::create(&run.gate_log(iteration, round, &gate.name)).ok();
         let clean = Redacted::of(&self.shared.secrets);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ralph_core::engine::GRACE;
 use ralph_core::plan::SandboxLevel;
 
-use crate::executor::Shared;
+use crate::executor::RunContext;
 use crate::group::Group;
 use crate::process::{Exit, Finished, Handle, Spec, Stream, Supervisor, resolve_program};
 use crate::sandbox::Sandbox;
@@ -49,7 +49,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) sandbox: Option<(&'a Sandbox, SandboxLevel)>,
 }
 
-impl Shared {
+impl RunContext {
     /// What a command of this run needs.
     pub(crate) fn ground(&self, finds: Finds) -> Ground<'_> {
         let level = self.sandbox.of_gates();

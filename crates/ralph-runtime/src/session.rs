@@ -69,7 +69,7 @@ fn busy(workspace: &Path, holder: &Option<String>) -> String {
 }
 
 /// A run that is open: nobody else works on it or in its workspace.
-pub struct Session {
+pub struct OpenRun {
     run: RunDir,
     lock: WorkspaceLock,
     journal: Journal,
@@ -117,7 +117,7 @@ struct Memory {
     sketches: Sketches,
 }
 
-impl Session {
+impl OpenRun {
     /// Takes the workspace and makes a new run in it.
     pub fn create(store: &Store, plan: Plan) -> Result<Self, SessionError> {
         signals::survive_file_limit()?;
@@ -235,7 +235,7 @@ impl Session {
         change: SettingsChange,
         publish: &mut dyn FnMut(&Record),
     ) -> Result<RunStopped, SessionError> {
-        let Session { run, lock, journal, start, secrets, inbox, outbox, cut, dialogue, survivors } = self;
+        let OpenRun { run, lock, journal, start, secrets, inbox, outbox, cut, dialogue, survivors } = self;
         if let Some(Cut { bytes }) = cut {
             let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
         }

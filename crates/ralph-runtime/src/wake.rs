@@ -13,7 +13,7 @@ use ralph_core::input::Report;
 use ralph_core::plan::{CommandPlan, Plan};
 use ralph_core::time::Timestamp;
 
-use crate::executor::{Shared, report};
+use crate::executor::{RunContext, report};
 use crate::group::Group;
 use crate::job::{Finds, Job, JobEnd};
 use crate::lock;
@@ -30,7 +30,7 @@ struct Stamp {
 
 /// The files of the plan as the agent knows them. What is different in a wait is news.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct KnownFiles {
     stamps: Option<Vec<Option<Stamp>>>,
     /// The stamps are those of the agent's start: a file has changed while the agent worked.
     moved: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Seen {
     again: bool,
 }
 
-impl Seen {
+impl KnownFiles {
     /// An agent is about to look.
     pub(crate) fn agent_starts(&mut self, plan: &Plan) {
         self.stamps = look(plan);
@@ -73,7 +73,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 /// What is known of the files before the watch.
 enum Before {
-    Seen(Vec<Option<Stamp>>),
+    Stamps(Vec<Option<Stamp>>),
     /// Of a run that was down: what was written after this is news.
     Since(Timestamp),
 }
@@ -82,7 +82,7 @@ impl Before {
     fn is_other(&self, number: usize, path: &Path) -> bool {
         let now = stamp(path);
         match self {
-            Before::Seen(stamps) => stamps.get(number).is_some_and(|before| *before != now),
+            Before::Stamps(stamps) => stamps.get(number).is_some_and(|before| *before != now),
             Before::Since(since) => now.is_some_and(|now| {
                 let (seconds, nanos) = now.written;
                 seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000) > since.as_millis()
@@ -100,7 +100,7 @@ pub(crate) struct Wake {
 
 impl Wake {
     /// Nothing if there is nothing to look at. Without a thread or a watch the wait ends by its time all the same.
-    pub(crate) fn start(shared: &Arc<Shared>, epoch: u64, since: Timestamp) -> Option<Self> {
+    pub(crate) fn start(shared: &Arc<RunContext>, epoch: u64, since: Timestamp) -> Option<Self> {
         let plan = &shared.plan;
         if !plan.wake.is_set() {
             return None;
@@ -108,7 +108,7 @@ impl Wake {
         let (files, command, every) = (plan.wake_files(), plan.wake_command(), plan.wake.every);
         let group = Arc::new(Group::default());
         let mut alive = Vec::new();
-        let before = lock(&shared.seen).wait_begins().map_or(Before::Since(since), Before::Seen);
+        let before = lock(&shared.known_files).wait_begins().map_or(Before::Since(since), Before::Stamps);
         let tell = {
             let inbox = shared.inbox.clone();
             move |by| report(&inbox, Report::WakeTriggered(WakeTriggered { epoch, by }))
@@ -161,7 +161,13 @@ fn watch(files: Vec<PathBuf>, before: &Before, ended: UnixStream, tell: impl Fn(
 }
 
 /// Whether the command has found work before the wait ended.
-fn ask(shared: &Shared, group: &Group, plan: &CommandPlan, every: Duration, mut ended: UnixStream) -> bool {
+fn ask(
+    shared: &RunContext,
+    group: &Group,
+    plan: &CommandPlan,
+    every: Duration,
+    mut ended: UnixStream,
+) -> bool {
     if ended.set_read_timeout(Some(every)).is_err() {
         return false;
     }

@@ -48,7 +48,8 @@ pub fn render(run: &RunSnapshot, now: Timestamp, style: &Style) -> String {
         rows.push(("nearest", closeness(near)));
     }
     for one in &run.quotas {
-        let until = one.resets_at.map(|at| format!(", begins anew at {}", clock_from(at, now, &style.zone())));
+        let until =
+            one.resets_at.map(|at| format!(", begins anew at {}", clock_from(at, now, &style.zone())));
         let used = (one.used * 100.0).round();
         rows.push(("quota", format!("{used}% of {} used{}", clean(&one.window), until.unwrap_or_default())));
     }

@@ -6,7 +6,7 @@ use ralph_core::event::{Event, Guidance, HatReset, StopHow, StopRequest};
 use ralph_core::input::Command;
 use ralph_core::stop::{Interrupt, StopKind};
 use ralph_model::{Asked, Request};
-use ralph_runtime::session::Session;
+use ralph_runtime::session::OpenRun;
 use ralph_store::{AskError, RunDir, Store, ask_for_events};
 use serde::Serialize;
 
@@ -129,7 +129,7 @@ fn guide(args: &PickArgs, text: String) -> Result<(String, Vec<Event>), CliError
         return Ok((format!("run {} carries it in its next prompt", run.id), events));
     }
     // Nobody works on it, so it is written down here, for the resume.
-    let session = Session::open(&store, run)?;
+    let session = OpenRun::open(&store, run)?;
     let id = session.run_dir().id.clone();
     let events = session.record(Command::AddGuidance(Guidance { text }))?;
     let message =
@@ -145,7 +145,7 @@ pub fn reset_hat(args: &PickArgs, hat: &str) -> Result<Vec<Event>, CliError> {
     let command = Command::ResetHat(HatReset { hat: hat.into() });
     let events = match run.is_live() {
         true => ask_live(&run, command)?,
-        false => Session::open(&store, run)?.record(command)?,
+        false => OpenRun::open(&store, run)?.record(command)?,
     };
     match events.is_empty() {
         false => Ok(events),

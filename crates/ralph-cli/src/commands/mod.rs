@@ -35,41 +35,41 @@ use ralph_core::time::Timestamp;
 use ralph_model::{Fold, RunSnapshot};
 use ralph_store::{ALL, RunDir, Store};
 
-use crate::args::{Args, Command, PickArgs};
+use crate::args::{Args, PickArgs, Subcommand};
 use crate::error::CliError;
 
 pub fn dispatch(args: Args) -> Result<u8, CliError> {
     match args.command {
-        Command::Run(args) => run::run(*args),
-        Command::Resume(args) => resume::resume(args),
-        Command::Attach(args) => attach::attach(args),
-        Command::Wait(args) => wait::wait(args),
-        Command::List(args) => list::list(args),
-        Command::Cost(args) => cost::cost(args),
-        Command::Status(args) => show::status(args),
-        Command::Events(args) => events::events(args),
-        Command::Logs(args) => logs::logs(args),
-        Command::Explain(args) => show::explain(args),
-        Command::Replay(args) => replay::replay(args),
-        Command::Stop(args) => control::stop(args),
-        Command::Diff(args) => net::diff::diff(args),
-        Command::Undo(args) => net::undo::undo(args),
-        Command::Bisect(args) => net::bisect::bisect(args),
-        Command::Pause(args) => control::pause(args),
-        Command::Unpause(args) => control::unpause(args),
-        Command::Say(args) => control::say(args),
-        Command::Clean(args) => clean::clean(args),
-        Command::Emit(args) => emit::emit(args),
-        Command::Detect(args) => detect::detect(args),
-        Command::Check(args) => check::check(args),
-        Command::Gates(args) => gates::gates(args),
-        Command::Doctor(args) => doctor::doctor(args),
-        Command::Graph(args) => graph::graph(args),
-        Command::Init(args) => presets::init(args),
-        Command::Presets(args) => presets::presets(args),
-        Command::Demo(args) => demo::demo(args),
-        Command::DemoAgent => demo::agent(),
-        Command::Schema(args) => {
+        Subcommand::Run(args) => run::run(*args),
+        Subcommand::Resume(args) => resume::resume(args),
+        Subcommand::Attach(args) => attach::attach(args),
+        Subcommand::Wait(args) => wait::wait(args),
+        Subcommand::List(args) => list::list(args),
+        Subcommand::Cost(args) => cost::cost(args),
+        Subcommand::Status(args) => show::status(args),
+        Subcommand::Events(args) => events::events(args),
+        Subcommand::Logs(args) => logs::logs(args),
+        Subcommand::Explain(args) => show::explain(args),
+        Subcommand::Replay(args) => replay::replay(args),
+        Subcommand::Stop(args) => control::stop(args),
+        Subcommand::Diff(args) => net::diff::diff(args),
+        Subcommand::Undo(args) => net::undo::undo(args),
+        Subcommand::Bisect(args) => net::bisect::bisect(args),
+        Subcommand::Pause(args) => control::pause(args),
+        Subcommand::Unpause(args) => control::unpause(args),
+        Subcommand::Say(args) => control::say(args),
+        Subcommand::Clean(args) => clean::clean(args),
+        Subcommand::Emit(args) => emit::emit(args),
+        Subcommand::Detect(args) => detect::detect(args),
+        Subcommand::Check(args) => check::check(args),
+        Subcommand::Gates(args) => gates::gates(args),
+        Subcommand::Doctor(args) => doctor::doctor(args),
+        Subcommand::Graph(args) => graph::graph(args),
+        Subcommand::Init(args) => presets::init(args),
+        Subcommand::Presets(args) => presets::presets(args),
+        Subcommand::Demo(args) => demo::demo(args),
+        Subcommand::DemoAgent => demo::agent(),
+        Subcommand::Schema(args) => {
             match (args.events, args.snapshot) {
                 (true, _) => crate::io::print_json(&ralph_model::schema::events())?,
                 (_, true) => crate::io::print_json(&ralph_model::schema::snapshot())?,
@@ -77,7 +77,7 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
             }
             Ok(0)
         }
-        Command::Doc { name } => {
+        Subcommand::Doc { name } => {
             let text = crate::docs::table(&name)
                 .ok_or_else(|| CliError::Usage(format!("there is no generated text called `{name}`")))?;
             crate::io::print(text.trim_end())?;

@@ -5,7 +5,7 @@ use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::stop::StopKind;
 use ralph_model::{Fold, ROWS};
 use ralph_runtime::journal;
-use ralph_runtime::session::Session;
+use ralph_runtime::session::OpenRun;
 use ralph_store::{ReadError, RunDir};
 
 use super::{background, pick, work};
@@ -29,7 +29,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     for hat in &args.reset_hat {
         super::control::reset_hat(&args.pick, hat)?;
     }
-    let session = Session::open(&store, run)?;
+    let session = OpenRun::open(&store, run)?;
     let Some(old) = session.observe() else { return Ok(0) };
     if let Some(stopped) = old.stopped().filter(|stopped| stopped.kind == StopKind::Done) {
         let run = &session.run_dir().id;

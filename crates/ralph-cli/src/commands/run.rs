@@ -8,7 +8,7 @@ use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::prompt::{self, Draft};
 use ralph_model::Fold;
 use ralph_runtime::secrets::Secrets;
-use ralph_runtime::session::Session;
+use ralph_runtime::session::OpenRun;
 use ralph_runtime::task;
 use ralph_store::{Store, plain};
 
@@ -88,7 +88,7 @@ pub fn start(
         said.extend(about_net);
     }
     said.iter().for_each(|note| crate::io::complain(&format!("note: {note}")));
-    let session = Session::create(&store, plan)?;
+    let session = OpenRun::create(&store, plan)?;
     let stopped = work::work(session, Fold::default(), SettingsChange::default(), screen);
     super::clean::keep_quota(&store);
     Ok(stopped?.exit_code)

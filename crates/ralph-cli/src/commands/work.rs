@@ -4,7 +4,7 @@ use ralph_core::event::RunStopped;
 use ralph_core::input::Command;
 use ralph_core::plan::SettingsChange;
 use ralph_model::Fold;
-use ralph_runtime::session::Session;
+use ralph_runtime::session::OpenRun;
 
 use super::background::{Detached, is_detached};
 use super::screen::{self, Person};
@@ -13,7 +13,7 @@ use crate::error::CliError;
 
 /// Works until the run stops. `fold` is what its screen knows already.
 pub fn work(
-    session: Session,
+    session: OpenRun,
     fold: Fold,
     change: SettingsChange,
     args: &ScreenArgs,

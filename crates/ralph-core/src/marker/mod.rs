@@ -27,7 +27,7 @@ pub use speech::{AgentState, Published, Said, SpeechScanner};
 pub use tail::TailScanner;
 
 use crate::plan::SignalPlan;
-use scene::{Scene, Seen};
+use scene::{Scene, SeenLine};
 
 /// Longer reasons are cut: they go into the journal and onto the screen.
 const MAX_REASON: usize = 2000;
@@ -69,7 +69,7 @@ impl Rules {
         let mut rules = Self { promise, tagged, patterns: Patterns::of(signals), ..Self::default() };
         let (mut before, mut scene) = (String::new(), Scene::default());
         for line in prompt.lines() {
-            let Seen { text, core, .. } = scene.line(line, false);
+            let SeenLine { text, core, .. } = scene.line(line, false);
             if text.is_empty() {
                 continue;
             }
@@ -170,8 +170,8 @@ struct Line {
 }
 
 impl Line {
-    fn of(seen: Seen) -> Self {
-        let Seen { text, core, covered, pending, follows, dressed, .. } = seen;
+    fn of(seen: SeenLine) -> Self {
+        let SeenLine { text, core, covered, pending, follows, dressed, .. } = seen;
         Self { text, core, shown: covered, pending, follows, dressed }
     }
 

@@ -46,7 +46,7 @@ struct Open {
 
 /// What is seen of a line.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenLine {
     /// All of it, without escape sequences, trimmed.
     pub text: String,
     /// Without the marks of a list item, of code and of stress around it.
@@ -76,7 +76,7 @@ impl Scene {
     }
 
     /// Takes the next line. `cut`: it went on behind what is given.
-    pub(super) fn line(&mut self, raw: &str, cut: bool) -> Seen {
+    pub(super) fn line(&mut self, raw: &str, cut: bool) -> SeenLine {
         let raw = if self.begun { raw } else { raw.trim_start_matches('\u{feff}') };
         self.begun = true;
         if raw.contains(char::REPLACEMENT_CHARACTER) {
@@ -84,7 +84,8 @@ impl Scene {
         }
         let plain = self.escapes.strip(raw);
         let text = plain.text.replace(escapes::MARK, "").trim().to_owned();
-        let mut seen = Seen { covered: cut || plain.disturbed, follows: self.follows, ..Seen::default() };
+        let mut seen =
+            SeenLine { covered: cut || plain.disturbed, follows: self.follows, ..SeenLine::default() };
         self.follows = !text.is_empty();
         if text.is_empty() {
             self.blank(&mut seen);
@@ -99,14 +100,14 @@ impl Scene {
     }
 
     /// What is no text opens nothing: in enough bytes anything occurs.
-    fn noise(&mut self, raw: &str) -> Seen {
+    fn noise(&mut self, raw: &str) -> SeenLine {
         self.escapes = Escapes::default();
         let text = raw.trim().to_owned();
         let follows = std::mem::replace(&mut self.follows, true);
-        Seen { core: text.clone(), text, covered: true, follows, ..Seen::default() }
+        SeenLine { core: text.clone(), text, covered: true, follows, ..SeenLine::default() }
     }
 
-    fn blank(&mut self, seen: &mut Seen) {
+    fn blank(&mut self, seen: &mut SeenLine) {
         seen.covered |= self.fence.is_some() || self.block.is_some();
         if self.open.as_ref().is_some_and(|open| open.until.ends_with_paragraph()) {
             self.open = None;
@@ -115,7 +116,7 @@ impl Scene {
         (self.quotes, self.patch) = (false, false);
     }
 
-    fn place(&mut self, marked: &str, text: &str, seen: &mut Seen) {
+    fn place(&mut self, marked: &str, text: &str, seen: &mut SeenLine) {
         let (indent, mut rest) = indentation(marked);
         if self.of_item.is_some_and(|offset| indent < offset) {
             (self.block, self.fence, self.of_item) = (None, None, None);
@@ -167,7 +168,7 @@ impl Scene {
     }
 
     /// Quotations and patches.
-    fn surroundings(&mut self, text: &str, rest: &str, listed: bool, seen: &mut Seen) {
+    fn surroundings(&mut self, text: &str, rest: &str, listed: bool, seen: &mut SeenLine) {
         if trim(rest).starts_with('>') {
             self.quotes = true;
         } else if listed {
@@ -188,7 +189,7 @@ impl Scene {
     }
 
     /// What opens or closes in the line.
-    fn inline(&mut self, rest: &str, seen: &mut Seen) {
+    fn inline(&mut self, rest: &str, seen: &mut SeenLine) {
         if let Some(open) = &mut self.open {
             open.lines += 1;
             if open.until.is_closed_by(rest) {

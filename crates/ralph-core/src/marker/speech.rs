@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fence::Glance;
 use super::misheard::{self, Misheard, Unheard};
-use super::scene::{Scene, Seen};
+use super::scene::{Scene, SeenLine};
 use super::tail::last_words;
 use super::{ECHO_MAX, Rules, cut, without_escapes};
 use crate::duration;
@@ -270,7 +270,7 @@ impl SpeechScanner {
 impl Outside {
     /// Takes a line; tells whether it is shown, and not said.
     fn line(&mut self, raw: &str, text: &str, cut: bool, rules: &Rules) -> bool {
-        let Seen { core, covered, pending, resolved, .. } = self.scene.line(raw, cut);
+        let SeenLine { core, covered, pending, resolved, .. } = self.scene.line(raw, cut);
         if let Some(shown) = resolved {
             self.resolve(shown);
         }

@@ -16,7 +16,7 @@ use ralph_core::event::DetectorKey;
 use ralph_core::plan::Use;
 use serde::{Deserialize, Serialize};
 
-use super::sample::{Sample, Shared, share};
+use super::sample::{Overlap, Sample, share};
 use super::sketch::{AMBIGUOUS, Counts, Sketch};
 use super::{Detector, DetectorDef, Suspicion};
 

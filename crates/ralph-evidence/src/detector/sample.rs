@@ -64,21 +64,21 @@ impl Sample {
     }
 
     /// How many members both have, and how many each has, counted at the level that both can tell.
-    pub(super) fn shared(&self, other: &Sample) -> Shared {
+    pub(super) fn shared(&self, other: &Sample) -> Overlap {
         let level = self.level.max(other.level);
         let both = self.at(level).filter(|member| other.contains(*member)).count();
-        Shared { both, here: self.at(level).count(), there: other.at(level).count() }
+        Overlap { both, here: self.at(level).count(), there: other.at(level).count() }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shared {
+pub(super) struct Overlap {
     pub(super) both: usize,
     pub(super) here: usize,
     pub(super) there: usize,
 }
 
-impl Shared {
+impl Overlap {
     /// How much of the smaller set is in the other one, too.
     pub(super) fn of_smaller(self) -> f64 {
         share(self.both, self.here.min(self.there))

@@ -5,7 +5,7 @@
 
 use super::SourceFile;
 use super::asserts::{Assert, sides};
-use super::compare::{Compared, Seen, cut, finding};
+use super::compare::{Compared, ComparedTest, cut, finding};
 use super::lex::{Kind, Token, Tokens};
 use super::path;
 use ralph_core::tampering::{Finding, Tampering};
@@ -49,7 +49,7 @@ pub(super) fn in_files(files: &[SourceFile]) -> Vec<Finding> {
     changed.collect()
 }
 
-fn edited(old: &Seen, new: &Seen) -> Vec<Finding> {
+fn edited(old: &ComparedTest, new: &ComparedTest) -> Vec<Finding> {
     if old.real.len() != new.real.len() {
         return Vec::new();
     }
@@ -68,7 +68,7 @@ fn edited(old: &Seen, new: &Seen) -> Vec<Finding> {
     in_rows(old, new)
 }
 
-fn tell(test: &Seen, line: usize, old: &str, new: &str) -> Finding {
+fn tell(test: &ComparedTest, line: usize, old: &str, new: &str) -> Finding {
     let detail = format!("`{}` expects `{}`, it was `{}`", test.test.name, cut(new), cut(old));
     finding(Tampering::ExpectedEdited, test.file, line, detail)
 }
@@ -111,7 +111,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(test: &Seen) -> Parts {
+    fn of(test: &ComparedTest) -> Parts {
         let tokens = &test.sheet.tokens;
         let shell = test.sheet.language == Some(path::Language::Shell);
         let mut values: Vec<Range<usize>> =
@@ -178,7 +178,7 @@ fn is_value(part: &[Token], shell: bool) -> bool {
 }
 
 /// A text that is shown when an assert fails.
-fn is_message(test: &Seen, at: usize) -> bool {
+fn is_message(test: &ComparedTest, at: usize) -> bool {
     let tokens = &test.sheet.tokens;
     if tokens.list[at].kind != Kind::Text {
         return false;
@@ -204,7 +204,7 @@ const EXPECTED: &[&str] =
     &["want", "wanted", "expected", "expect", "exp", "output", "out", "outcome", "should"];
 
 /// Values in tables of cases: the last one of its row, or one that is named so; each the only one of its row that changed.
-fn in_rows(old: &Seen, new: &Seen) -> Vec<Finding> {
+fn in_rows(old: &ComparedTest, new: &ComparedTest) -> Vec<Finding> {
     let (before, after): (Vec<usize>, Vec<usize>) = (old.places().collect(), new.places().collect());
     if before.len() != after.len() {
         return Vec::new();

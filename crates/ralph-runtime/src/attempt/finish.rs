@@ -36,7 +36,7 @@ impl Attempt {
             exited.exit = Exit::NotStarted { message };
         }
         self.look(&mut exited);
-        lock(&self.shared.seen).agent_ended(&self.shared.plan);
+        lock(&self.shared.known_files).agent_ended(&self.shared.plan);
         if let Some(sketch) = &sketch {
             // Without it only the memory of the detectors after a resume is poorer.
             let _ = sketches::keep(&self.shared.run.path, &exited, sketch);

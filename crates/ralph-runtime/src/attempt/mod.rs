@@ -22,7 +22,7 @@ use self::listen::Listener;
 pub use self::listen::MakeDialogue;
 use self::listen::silence::Silence;
 use self::prepare::NotPrepared;
-use crate::executor::{Shared, report};
+use crate::executor::{RunContext, report};
 use crate::group::{Busy, Group};
 use crate::lock;
 use crate::process::{Input, Spec};
@@ -54,7 +54,7 @@ impl Drop for Unreported {
 
 /// One attempt at one iteration.
 pub(crate) struct Attempt {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RunContext>,
     /// Everything that is started for it.
     pub(crate) group: Arc<Group>,
     /// Held until it is reported.
@@ -67,7 +67,7 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    pub(crate) fn new(shared: &Arc<Shared>, group: &Arc<Group>, spawn: SpawnAgent) -> Self {
+    pub(crate) fn new(shared: &Arc<RunContext>, group: &Arc<Group>, spawn: SpawnAgent) -> Self {
         let busy = Mutex::new(Some(group.begin()));
         let (shared, group) = (Arc::clone(shared), Arc::clone(group));
         Self { shared, group, busy, spawn, before: OnceLock::new(), token: OnceLock::new() }

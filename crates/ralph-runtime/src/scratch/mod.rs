@@ -33,7 +33,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::workspace::{Trees, copy_repository};
 use copy::{Budget, Copier};
-use undo::Seen;
+use undo::PathStamp;
 
 /// Installed dependencies that git ignores and gates need.
 const DEPENDENCIES: [&str; 4] = ["node_modules", ".venv", "venv", "vendor/bundle"];
@@ -62,7 +62,7 @@ pub struct Scratch {
     tree: PathBuf,
     lock: File,
     /// What was copied of the tree, and how it looked when it was last known to be right.
-    entries: BTreeMap<PathBuf, Seen>,
+    entries: BTreeMap<PathBuf, PathStamp>,
     /// Folders of dependencies, relative to the tree.
     dependencies: Vec<PathBuf>,
     /// What was put aside of them: where it belongs, and where it is if there was something.
@@ -101,7 +101,7 @@ impl Scratch {
         let mut copier = Copier::new(&workspace, &tree, budget);
         for path in paths {
             if copier.copy(&path)? {
-                self.entries.insert(path, Seen::default());
+                self.entries.insert(path, PathStamp::default());
             }
         }
         let mut folders: Vec<&Path> = self.entries.keys().filter_map(|path| path.parent()).collect();

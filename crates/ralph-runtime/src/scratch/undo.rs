@@ -15,9 +15,9 @@ use super::{Scratch, ScratchError, at};
 
 /// How a path looked when it was last known to be right. Nothing: it has to be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Seen(Option<(u64, i64, i64, i64, i64, u64, u32)>);
+pub(super) struct PathStamp(Option<(u64, i64, i64, i64, i64, u64, u32)>);
 
-impl Seen {
+impl PathStamp {
     fn of(meta: &Metadata) -> Self {
         let times = (meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec());
         Self(Some((meta.len(), times.0, times.1, times.2, times.3, meta.ino(), meta.mode())))
@@ -50,7 +50,7 @@ impl Scratch {
             let folder = to.parent().unwrap_or(&origin);
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(at(folder))?;
             put(&from, &to).map_err(at(&from))?;
-            let seen = fs::symlink_metadata(&from).map(|meta| Seen::of(&meta)).unwrap_or_default();
+            let seen = fs::symlink_metadata(&from).map(|meta| PathStamp::of(&meta)).unwrap_or_default();
             self.entries.insert(path.clone(), seen);
         }
         Ok(())
@@ -65,7 +65,7 @@ impl Scratch {
             return Err(at(&full)(error));
         }
         match self.entries.get_mut(&path) {
-            Some(seen) => *seen = Seen::default(),
+            Some(seen) => *seen = PathStamp::default(),
             None => self.put_aside(&path)?,
         }
         match fs::remove_file(&full) {
@@ -175,7 +175,7 @@ impl Scratch {
     fn put_back(&mut self, path: &Path) -> Result<(), ScratchError> {
         let (full, origin) = (self.tree.join(path), self.origin().join(path));
         let now = fs::symlink_metadata(&full).ok();
-        if now.as_ref().is_some_and(|meta| self.entries.get(path) == Some(&Seen::of(meta))) {
+        if now.as_ref().is_some_and(|meta| self.entries.get(path) == Some(&PathStamp::of(meta))) {
             return Ok(());
         }
         if !is_same(&full, &origin).map_err(at(&full))? {
@@ -193,7 +193,7 @@ impl Scratch {
                 let _ = file.set_modified(SystemTime::now());
             }
         }
-        let seen = fs::symlink_metadata(&full).map(|meta| Seen::of(&meta)).map_err(at(&full))?;
+        let seen = fs::symlink_metadata(&full).map(|meta| PathStamp::of(&meta)).map_err(at(&full))?;
         self.entries.insert(path.to_owned(), seen);
         Ok(())
     }

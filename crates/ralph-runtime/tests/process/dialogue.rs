@@ -7,7 +7,7 @@ use ralph_agents::{AgentSignal, Dialogue, Opening, Reply, Stream};
 use ralph_core::event::{Event, IterationFinished, Outcome, RunStopped};
 use ralph_core::plan::{AgentPlan, Plan, PromptVia, Task};
 use ralph_runtime::process::{Exit, Spec, Stdin};
-use ralph_runtime::session::Session;
+use ralph_runtime::session::OpenRun;
 use ralph_store::Store;
 
 use crate::support::{PATIENCE, SUPERVISOR, sh};
@@ -76,7 +76,7 @@ fn talk_with(script: &str, change: impl FnOnce(&mut Plan)) -> (IterationFinished
     plan.once = true;
     change(&mut plan);
     let store = Store::at(state.path().join("state")).unwrap();
-    let session = Session::create(&store, plan).unwrap().talking(|| Box::new(Questions::default()));
+    let session = OpenRun::create(&store, plan).unwrap().talking(|| Box::new(Questions::default()));
     let (mut finished, mut words) = (None, Vec::new());
     let stopped = session.work("0.0.0", Default::default(), &mut |record| match &record.event {
         Event::AgentText(said) => words.push(said.text.clone()),

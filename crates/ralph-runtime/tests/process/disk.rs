@@ -10,7 +10,7 @@ use ralph_core::record::Record;
 use ralph_core::replay::Verifier;
 use ralph_core::stop::StopKind;
 use ralph_runtime::journal::{self, Storage};
-use ralph_runtime::session::Session;
+use ralph_runtime::session::OpenRun;
 use ralph_store::{Mark, Store};
 
 crate::trials!(a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing);
@@ -63,7 +63,7 @@ fn plan(workspace: &Path, log: &Path) -> Plan {
 }
 
 /// One session. `writes` of them succeed, then the disk is full; none: it never fills.
-fn work(session: Session, writes: Option<usize>, change: SettingsChange) -> RunStopped {
+fn work(session: OpenRun, writes: Option<usize>, change: SettingsChange) -> RunStopped {
     let session = match writes {
         Some(writes_left) => session.through(|inner| Box::new(FillsUp { inner, writes_left })),
         None => session,
@@ -79,18 +79,18 @@ fn a_disk_that_fills_at_each_of_200_writes_loses_and_repeats_nothing() {
     let log = dir.path().join("log");
     let store = Store::at(dir.path().join("state")).expect("a store");
 
-    let session = Session::create(&store, plan(&workspace, &log)).expect("a run");
+    let session = OpenRun::create(&store, plan(&workspace, &log)).expect("a run");
     let run = session.run_dir().clone();
     // A different write fails each time: some in the middle of an iteration, some with its end in hand.
     let mut stopped = work(session, Some(1), SettingsChange::default());
     for failure in 1..FAILURES {
         assert_eq!((stopped.reason.as_str(), stopped.kind), ("journal_error", StopKind::Failed));
         assert!(stopped.message.starts_with("cannot write the journal: "), "{}", stopped.message);
-        let session = Session::open(&store, run.clone()).expect("it can be resumed");
+        let session = OpenRun::open(&store, run.clone()).expect("it can be resumed");
         assert_eq!(session.cut, None, "nothing half written is left behind");
         stopped = work(session, Some(1 + failure % 6), SettingsChange::default());
     }
-    let session = Session::open(&store, run.clone()).expect("it can be resumed");
+    let session = OpenRun::open(&store, run.clone()).expect("it can be resumed");
     let finished = session.observe().expect("an old run").iterations();
     let limits = EventLoop { max_iterations: Some(finished + 3), ..EventLoop::default() };
     let end = work(session, None, limits.into());

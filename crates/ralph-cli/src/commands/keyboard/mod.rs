@@ -49,13 +49,13 @@ impl Reach {
     }
 }
 
-struct Shared {
+struct SharedDesk {
     desk: Mutex<Desk>,
     /// The terminal hands over its keys.
     has_terminal: AtomicBool,
 }
 
-impl Shared {
+impl SharedDesk {
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,7 +63,7 @@ impl Shared {
 
 /// Listens until it is dropped.
 pub struct Keyboard {
-    shared: Arc<Shared>,
+    shared: Arc<SharedDesk>,
     control: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
@@ -75,7 +75,7 @@ impl Keyboard {
     }
 
     pub fn start(desk: Desk, reach: Reach) -> io::Result<Self> {
-        let shared = Arc::new(Shared { desk: Mutex::new(desk), has_terminal: AtomicBool::new(false) });
+        let shared = Arc::new(SharedDesk { desk: Mutex::new(desk), has_terminal: AtomicBool::new(false) });
         let (control, wakes) = UnixStream::pair()?;
         wakes.set_nonblocking(true)?;
         let listener = Listener { shared: Arc::clone(&shared), wakes, reach, greeted: false };
@@ -113,7 +113,7 @@ impl Drop for Keyboard {
 }
 
 struct Listener {
-    shared: Arc<Shared>,
+    shared: Arc<SharedDesk>,
     wakes: UnixStream,
     reach: Reach,
     greeted: bool,

@@ -7,7 +7,7 @@ use ralph_core::event::{CheckpointReason, CheckpointRestored, CheckpointSaved};
 use ralph_core::input::{Input, Report};
 use ralph_model::text::clean;
 use ralph_runtime::checkpoint::{Git, Label, Saved, Saver, Undone, at_risk, undo as bring_back};
-use ralph_runtime::session::Session;
+use ralph_runtime::session::OpenRun;
 use serde_json::json;
 
 use super::super::pick;
@@ -23,7 +23,7 @@ pub fn undo(args: UndoArgs) -> Result<u8, CliError> {
     let book = Book::read(run.clone())?;
     let to = book.find(args.to.as_deref().unwrap_or("0"))?.clone();
     // From here on nobody else works in the workspace, nor on the run.
-    let mut session = Session::open(&store, run)?;
+    let mut session = OpenRun::open(&store, run)?;
     let (git, workspace) = (book.git()?, book.plan.workspace.clone());
     if args.hard && to.head.is_none() {
         return Err(CliError::Usage(

@@ -2,7 +2,7 @@
 //!
 //! Apart from the counting of iterations that say nothing: here two iterations are held against each other.
 
-use super::{NoProgress, Novelty, Sample, Shared, Sketch, share};
+use super::{NoProgress, Novelty, Overlap, Sample, Sketch, share};
 
 /// Two iterations share their substance if so much of the shorter one is in the other one,
 const SAME_TEXT: f64 = 0.5;
@@ -54,9 +54,9 @@ impl NoProgress {
     }
 
     /// What two iterations share besides boilerplate.
-    fn shared(&self, now: &Sample, then: &Sample) -> Shared {
+    fn shared(&self, now: &Sample, then: &Sample) -> Overlap {
         let level = now.level().max(then.level());
-        let mut shared = Shared { both: 0, here: 0, there: 0 };
+        let mut shared = Overlap { both: 0, here: 0, there: 0 };
         for hash in now.at(level).filter(|hash| !self.is_boilerplate(*hash)) {
             shared.here += 1;
             shared.both += usize::from(then.contains(hash));

@@ -6,7 +6,7 @@
 
 use super::super::asserts::{Assert, is_neutral};
 use super::super::lex::{Kind, Token};
-use super::{Seen, Side, gaps};
+use super::{ComparedTest, Side, gaps};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words of the languages and of test frameworks, which every test has.
@@ -149,8 +149,8 @@ impl Account {
     pub fn new(
         before: &Side,
         after: &Side,
-        old: &[Seen],
-        new: &[Seen],
+        old: &[ComparedTest],
+        new: &[ComparedTest],
         pairs: &[(usize, usize)],
         data: &[String],
     ) -> Account {
@@ -195,7 +195,7 @@ impl Account {
     }
 
     /// What the tests say that did not change: a test that stood twice may go once.
-    pub fn stands(&mut self, standing: &[Seen]) {
+    pub fn stands(&mut self, standing: &[ComparedTest]) {
         let live = standing.iter().filter(|test| test.test.skipped.is_none());
         for test in live {
             self.bodies.insert(body(test));
@@ -208,7 +208,7 @@ impl Account {
     }
 
     /// Whether a test that is gone is gone for a reason.
-    pub fn explains(&mut self, test: &Seen) -> bool {
+    pub fn explains(&mut self, test: &ComparedTest) -> bool {
         let all = tokens(test);
         // One that asks for the system itself may go to a file for that system.
         let by_system = all.iter().any(|token| token.is("GOOS") || token.is("GOARCH"));
@@ -241,7 +241,7 @@ impl Account {
     }
 
     /// A new test of the same file on the same subject, with as many checks or more: the same one, rewritten and renamed.
-    fn rewritten(&self, test: &Seen, about: &BTreeSet<String>) -> Option<usize> {
+    fn rewritten(&self, test: &ComparedTest, about: &BTreeSet<String>) -> Option<usize> {
         let common = |at: &usize| about.intersection(&self.words[*at]).count();
         let fits = |at: &&usize| {
             let (file, checks) = &self.places[**at];
@@ -251,7 +251,7 @@ impl Account {
     }
 
     /// Whether the values of a case that is gone from a table stand in what is new, or the case was about what is gone.
-    pub fn has_case(&self, case: &[&Token], test: &Seen) -> bool {
+    pub fn has_case(&self, case: &[&Token], test: &ComparedTest) -> bool {
         let literals: Vec<&str> =
             case.iter().filter(|token| token.is_literal()).map(|token| token.text.as_str()).collect();
         let about = subjects(tokens(test).into_iter());
@@ -288,7 +288,7 @@ impl Account {
     }
 
     /// Whether a lost assert of a test that is still there went somewhere.
-    pub fn has_assert(&mut self, assert: &Assert, test: &Seen, now: Option<usize>) -> bool {
+    pub fn has_assert(&mut self, assert: &Assert, test: &ComparedTest, now: Option<usize>) -> bool {
         if let Some(count) = self.moved.get_mut(&assert.text).filter(|count| **count > 0) {
             *count -= 1;
             return true;
@@ -346,12 +346,12 @@ fn vanished(before: &Side, after: &Side) -> BTreeSet<String> {
     counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name.to_owned()).collect()
 }
 
-fn tokens<'a>(test: &Seen<'a>) -> Vec<&'a Token> {
+fn tokens<'a>(test: &ComparedTest<'a>) -> Vec<&'a Token> {
     let list = &test.sheet.tokens.list;
     test.places().map(|at| &list[at]).collect()
 }
 
-fn body(test: &Seen) -> String {
+fn body(test: &ComparedTest) -> String {
     let list = &test.sheet.tokens.list[test.test.body.clone()];
     let text: Vec<String> = list.iter().map(Token::key).collect();
     if text.is_empty() { format!("{} (loose)", test.file) } else { text.join(" ") }

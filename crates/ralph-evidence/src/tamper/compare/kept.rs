@@ -5,7 +5,7 @@ use super::super::asserts::{Assert, is_assert, is_neutral};
 use super::super::lex::{Kind, Token};
 use super::super::path::Language;
 use super::account::{Account, holds, subjects};
-use super::{Seen, Words};
+use super::{ComparedTest, Words};
 use std::collections::BTreeSet;
 
 /// Words by which code fails without an assert.
@@ -117,7 +117,7 @@ pub(super) struct Kept {
 
 impl Kept {
     /// `fresh`: the texts of asserts that were not there before.
-    pub fn of(old: &Seen, new: &Seen, fresh: &[&str], helpers: &Words) -> Kept {
+    pub fn of(old: &ComparedTest, new: &ComparedTest, fresh: &[&str], helpers: &Words) -> Kept {
         let list = &new.sheet.tokens.list;
         let is_fresh = |assert: &&Assert| fresh.contains(&assert.text.as_str());
         let stayed: Vec<&Assert> = new.checked().filter(|assert| !is_fresh(assert)).collect();
@@ -229,11 +229,11 @@ fn names(assert: &Assert) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-fn told<'a>(test: &'a Seen) -> BTreeSet<&'a str> {
+fn told<'a>(test: &'a ComparedTest) -> BTreeSet<&'a str> {
     test.places().filter_map(|at| test.sheet.tokens.list[at].word()).collect()
 }
 
-fn fails(test: &Seen) -> usize {
+fn fails(test: &ComparedTest) -> usize {
     let list = &test.sheet.tokens.list;
     let shell = test.sheet.language == Some(Language::Shell);
     let words = if shell { &["exit", "return", "fail", "false", "die"][..] } else { FAILS };

@@ -26,7 +26,7 @@ pub(super) type Side = BTreeMap<String, Sheet>;
 pub(super) type Words = BTreeMap<String, (String, BTreeSet<String>)>;
 
 /// A test with everything that is compared.
-pub(super) struct Seen<'a> {
+pub(super) struct ComparedTest<'a> {
     pub file: &'a str,
     pub sheet: &'a Sheet,
     pub test: Test,
@@ -40,7 +40,7 @@ pub(super) struct Seen<'a> {
     pub helped: usize,
 }
 
-impl Seen<'_> {
+impl ComparedTest<'_> {
     pub fn checks(&self) -> usize {
         self.real.len() + self.helped
     }
@@ -64,8 +64,8 @@ pub(super) struct Compared<'a> {
     pub findings: Vec<Finding>,
     /// Tests are gone for a reason that can be seen: fewer are to be expected.
     pub fewer_expected: bool,
-    pub before: Vec<Seen<'a>>,
-    pub after: Vec<Seen<'a>>,
+    pub before: Vec<ComparedTest<'a>>,
+    pub after: Vec<ComparedTest<'a>>,
     pub pairs: Vec<(usize, usize)>,
 }
 
@@ -97,7 +97,7 @@ pub(super) fn compare<'a>(
     }
     let gone =
         old.iter().enumerate().filter(|(at, test)| !partner.contains_key(at) && test.test.skipped.is_none());
-    let mut lost: BTreeMap<&str, Vec<&Seen>> = BTreeMap::new();
+    let mut lost: BTreeMap<&str, Vec<&ComparedTest>> = BTreeMap::new();
     let mut fewer_expected = pairs.len() < old.len();
     for (_, test) in gone {
         // Calls of helpers between the functions of a script may have gone anywhere.
@@ -117,7 +117,7 @@ pub(super) fn finding(kind: Tampering, file: &str, line: usize, detail: impl Int
     Finding { kind, file: file.to_owned(), line: u32::try_from(line).ok(), detail: detail.into() }
 }
 
-fn seen(side: &Side) -> Vec<Seen<'_>> {
+fn seen(side: &Side) -> Vec<ComparedTest<'_>> {
     let helpers = helpers(side);
     let mut found = Vec::new();
     for (file, sheet) in side {
@@ -168,7 +168,7 @@ fn look<'a>(
     stretches: Vec<Range<usize>>,
     body: Range<usize>,
     helpers: &BTreeMap<String, usize>,
-) -> Seen<'a> {
+) -> ComparedTest<'a> {
     let all =
         sheet.language.map(|language| asserts(&sheet.tokens, body.clone(), language)).unwrap_or_default();
     let (constant, mut real): (Vec<Assert>, Vec<Assert>) =
@@ -193,7 +193,7 @@ fn look<'a>(
         });
     }
     let (calls, helped) = helper_calls(sheet, body, &real, helpers);
-    Seen { file, sheet, test, stretches, real, constant, calls, helped }
+    ComparedTest { file, sheet, test, stretches, real, constant, calls, helped }
 }
 
 /// The calls of helpers that check something, and how much these check.
@@ -287,7 +287,7 @@ fn gaps(sheet: &Sheet) -> Vec<Range<usize>> {
     gaps
 }
 
-fn switched_off(old: &Seen, new: &Seen, after: &Side) -> Option<Finding> {
+fn switched_off(old: &ComparedTest, new: &ComparedTest, after: &Side) -> Option<Finding> {
     if old.test.skipped.is_some() {
         return None;
     }
@@ -299,10 +299,10 @@ fn switched_off(old: &Seen, new: &Seen, after: &Side) -> Option<Finding> {
             format!("`{}` ran before", new.test.name),
         ));
     }
-    let keys = |test: &Seen, range: Range<usize>| {
+    let keys = |test: &ComparedTest, range: Range<usize>| {
         test.sheet.tokens.part(range).iter().map(|token| token.key()).collect::<Vec<_>>()
     };
-    let panics = |test: &Seen| {
+    let panics = |test: &ComparedTest| {
         let head = keys(test, test.test.extent.start..test.test.body.start.max(test.test.extent.start));
         head.iter().any(|word| word == "should_panic")
     };
@@ -329,8 +329,8 @@ fn switched_off(old: &Seen, new: &Seen, after: &Side) -> Option<Finding> {
 }
 
 fn asserts_lost(
-    old: &Seen,
-    (new, now): (&Seen, usize),
+    old: &ComparedTest,
+    (new, now): (&ComparedTest, usize),
     account: &mut Account,
     (idle, helpers): (&BTreeSet<String>, &Words),
 ) -> Option<Finding> {
@@ -375,7 +375,7 @@ struct Rewritten<'a> {
 }
 
 impl<'a> Rewritten<'a> {
-    fn of(test: &'a Seen, texts: &[&str]) -> Rewritten<'a> {
+    fn of(test: &'a ComparedTest, texts: &[&str]) -> Rewritten<'a> {
         let new: Vec<&Assert> =
             test.checked().filter(|assert| texts.contains(&assert.text.as_str())).collect();
         Rewritten {
@@ -448,8 +448,8 @@ fn spaced(text: &str) -> String {
     out.into_iter().collect()
 }
 
-fn removed(file: &str, tests: &[&Seen], still_there: bool) -> Vec<Finding> {
-    let named: Vec<&&Seen> = tests.iter().filter(|test| !test.is_loose()).collect();
+fn removed(file: &str, tests: &[&ComparedTest], still_there: bool) -> Vec<Finding> {
+    let named: Vec<&&ComparedTest> = tests.iter().filter(|test| !test.is_loose()).collect();
     if !still_there {
         let first = named.first().map(|test| format!(", `{}` first", test.test.name)).unwrap_or_default();
         let count = tests.len();

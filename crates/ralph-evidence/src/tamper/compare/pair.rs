@@ -1,6 +1,6 @@
 //! Which test of now is which test of before: by place and name, by name, by what it says.
 
-use super::Seen;
+use super::ComparedTest;
 use std::collections::BTreeMap;
 
 /// Share of common tokens from which a test is the same one under another name.
@@ -8,10 +8,10 @@ const ALIKE: f64 = 0.7;
 /// Comparisons of texts at most; beyond that, names alone tell.
 const MOST: usize = 60_000;
 
-pub(super) fn pairs(old: &[Seen], new: &[Seen]) -> Vec<(usize, usize)> {
+pub(super) fn pairs(old: &[ComparedTest], new: &[ComparedTest]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let mut taken = (vec![false; old.len()], vec![false; new.len()]);
-    let live = |test: &Seen| test.test.skipped.is_none();
+    let live = |test: &ComparedTest| test.test.skipped.is_none();
     // The same name may stand twice in a file: the first pairs with the first.
     by_key(old, new, &mut taken, &mut pairs, |test| Some((test.file.to_owned(), test.test.name.clone())));
     by_key(old, new, &mut taken, &mut pairs, |test| {
@@ -22,7 +22,7 @@ pub(super) fn pairs(old: &[Seen], new: &[Seen]) -> Vec<(usize, usize)> {
     if olds.len() * news.len() > MOST {
         return pairs;
     }
-    let texts = |tests: &[Seen], places: &[usize]| -> Vec<BTreeMap<String, usize>> {
+    let texts = |tests: &[ComparedTest], places: &[usize]| -> Vec<BTreeMap<String, usize>> {
         places.iter().map(|at| bag(&tests[*at])).collect()
     };
     let (bags_old, bags_new) = (texts(old, &olds), texts(new, &news));
@@ -47,11 +47,11 @@ pub(super) fn pairs(old: &[Seen], new: &[Seen]) -> Vec<(usize, usize)> {
 }
 
 fn by_key(
-    old: &[Seen],
-    new: &[Seen],
+    old: &[ComparedTest],
+    new: &[ComparedTest],
     taken: &mut (Vec<bool>, Vec<bool>),
     pairs: &mut Vec<(usize, usize)>,
-    key: impl Fn(&Seen) -> Option<(String, String)>,
+    key: impl Fn(&ComparedTest) -> Option<(String, String)>,
 ) {
     let mut waiting: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (at, test) in new.iter().enumerate().rev().filter(|(at, _)| !taken.1[*at]) {
@@ -70,7 +70,7 @@ fn by_key(
     }
 }
 
-fn bag(test: &Seen) -> BTreeMap<String, usize> {
+fn bag(test: &ComparedTest) -> BTreeMap<String, usize> {
     let mut bag = BTreeMap::new();
     for at in test.places() {
         *bag.entry(test.sheet.tokens.list[at].key()).or_default() += 1;

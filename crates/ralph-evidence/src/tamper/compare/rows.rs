@@ -2,16 +2,16 @@
 
 use super::super::lex::Token;
 use super::account::Account;
-use super::{Seen, cut, finding};
+use super::{ComparedTest, cut, finding};
 use ralph_core::tampering::{Finding, Tampering};
 
 /// Only where the test of now is the test of before with something left out: a rewritten one is judged by its asserts.
-pub(super) fn lost(old: &Seen, new: &Seen, account: &Account) -> Option<Finding> {
-    let texts = |test: &Seen| test.real.iter().map(|assert| assert.text.clone()).collect::<Vec<_>>();
+pub(super) fn lost(old: &ComparedTest, new: &ComparedTest, account: &Account) -> Option<Finding> {
+    let texts = |test: &ComparedTest| test.real.iter().map(|assert| assert.text.clone()).collect::<Vec<_>>();
     if texts(old) != texts(new) || old.is_loose() {
         return None;
     }
-    let of = |test: &Seen| test.places().collect::<Vec<_>>();
+    let of = |test: &ComparedTest| test.places().collect::<Vec<_>>();
     let (before, after) = (of(old), of(new));
     let mut rest = after.iter().peekable();
     let mut gone: Vec<&Token> = Vec::new();

@@ -3,7 +3,7 @@
 use super::super::asserts::{Assert, chain_end};
 use super::super::dead::dead;
 use super::super::lex::Tokens;
-use super::Seen;
+use super::ComparedTest;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const SHOWS: &[&str] = &[
 ];
 
 /// The calls of the test as it is now that it did not have before, of which nobody knows that they check nothing.
-pub(super) fn calls(old: &Seen, new: &Seen, idle: &BTreeSet<String>) -> Vec<Call> {
+pub(super) fn calls(old: &ComparedTest, new: &ComparedTest, idle: &BTreeSet<String>) -> Vec<Call> {
     let known: BTreeSet<String> = chains(old).into_iter().map(|(_, text)| text).collect();
     let tokens = &new.sheet.tokens;
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ fn named(tokens: &Tokens, range: Range<usize>) -> Vec<&str> {
 }
 
 /// Calls with what is chained to them, outermost ones, outside of asserts.
-fn chains(test: &Seen) -> Vec<(Range<usize>, String)> {
+fn chains(test: &ComparedTest) -> Vec<(Range<usize>, String)> {
     let tokens = &test.sheet.tokens;
     let asserts: Vec<&Assert> = test.real.iter().chain(&test.constant).collect();
     let dead = test

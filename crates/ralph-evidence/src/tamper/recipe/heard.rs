@@ -19,7 +19,7 @@ pub(super) struct Run {
 }
 
 /// A command: its words, and what stands before and behind it.
-struct Command {
+struct Heard {
     words: Vec<String>,
     line: usize,
     before: String,
@@ -85,82 +85,101 @@ fn set(words: &[String]) -> Option<bool> {
     }
 }
 
-fn commands(text: &str) -> Vec<Command> {
-    let tokens = Tokens::read(text, Language::Shell);
-    let mut found: Vec<Command> = Vec::new();
-    let mut words: Vec<String> = Vec::new();
-    let (mut line, mut before) = (1, String::new());
-    let (mut ifs, mut count) = (Vec::new(), 0);
-    let mut end = |words: &mut Vec<String>, line: usize, before: &mut String, after: &str| {
-        if !words.is_empty() {
-            let words = std::mem::take(words);
-            found.push(Command {
-                words,
-                line,
-                before: before.clone(),
+/// The commands so far, and the one that is being read.
+#[derive(Default)]
+struct Reading {
+    found: Vec<Heard>,
+    words: Vec<String>,
+    line: usize,
+    before: String,
+    /// The `if`s that are open, by number, and how many there were.
+    open: Vec<usize>,
+    count: usize,
+}
+
+impl Reading {
+    fn word(&mut self, token: &lex::Token) {
+        if self.words.is_empty() {
+            self.line = token.line;
+        }
+        let spaced = token.kind == lex::Kind::Text && token.text.contains(' ');
+        self.words.push(if spaced { format!("'{}'", token.text) } else { token.text.clone() });
+    }
+
+    fn end(&mut self, after: &str) {
+        if !self.words.is_empty() {
+            self.found.push(Heard {
+                words: std::mem::take(&mut self.words),
+                line: self.line,
+                before: self.before.clone(),
                 after: after.to_owned(),
                 last_of_block: false,
-                inside: ifs.last().copied(),
+                inside: self.open.last().copied(),
             });
         }
         match after {
             "if" => {
-                count += 1;
-                ifs.push(count);
+                self.count += 1;
+                self.open.push(self.count);
             }
-            "fi" => drop(ifs.pop()),
+            "fi" => drop(self.open.pop()),
             _ => {}
         }
-        *before = after.to_owned();
-    };
+        self.before = after.to_owned();
+    }
+
+    fn finish(mut self) -> Vec<Heard> {
+        self.end("");
+        for at in 0..self.found.len() {
+            let last = at + 1 == self.found.len();
+            let after = self.found[at].after.as_str();
+            self.found[at].last_of_block = last || ["}", "fi", "done", ")", "else"].contains(&after);
+        }
+        self.found
+    }
+}
+
+/// What stands between two commands.
+const ENDS: &[&str] = &[
+    "&&", "||", ";", "|", "&", "{", "}", "(", ")", "then", "do", "else", "fi", "done", "!", "if", "elif",
+    "while", "until",
+];
+
+fn commands(text: &str) -> Vec<Heard> {
+    let tokens = Tokens::read(text, Language::Shell);
+    let mut reading = Reading { line: 1, ..Reading::default() };
     for at in 0..tokens.list.len() {
         let token = &tokens.list[at];
         let continued = at > 0
             && (tokens.list[at - 1].is("\\") || ["&&", "||", "|"].iter().any(|sign| tokens.is(at - 1, sign)));
         if token.first && !continued {
-            end(&mut words, line, &mut before, "\n");
+            reading.end("\n");
         }
         if token.is("\\") || token.is("\\\n") {
             continue;
         }
-        let ends = [
-            "&&", "||", ";", "|", "&", "{", "}", "(", ")", "then", "do", "else", "fi", "done", "!", "if",
-            "elif", "while", "until",
-        ];
         let redirect = token.is("&")
             && at > 0
             && (tokens.is(at - 1, ">") || tokens.is(at + 1, ">") || tokens.list[at - 1].text.ends_with('>'));
-        if ends.iter().any(|sign| token.is(sign))
-            && (token.kind == lex::Kind::Sign || words.is_empty())
+        if ENDS.iter().any(|sign| token.is(sign))
+            && (token.kind == lex::Kind::Sign || reading.words.is_empty())
             && !redirect
         {
             // `if ! a` asks for the failure, as `if a` does.
-            if token.is("!") && words.is_empty() && CONDITIONS.contains(&before.as_str()) {
-                continue;
+            let asks =
+                token.is("!") && reading.words.is_empty() && CONDITIONS.contains(&reading.before.as_str());
+            if !asks {
+                reading.end(&token.text);
             }
-            end(&mut words, line, &mut before, &token.text);
             continue;
         }
-        if words.is_empty() {
-            line = token.line;
-        }
-        words.push(if token.kind == lex::Kind::Text && token.text.contains(' ') {
-            format!("'{}'", token.text)
-        } else {
-            token.text.clone()
-        });
+        reading.word(token);
     }
-    end(&mut words, line, &mut before, "");
-    for at in 0..found.len() {
-        let next = found.get(at + 1).map(|next| next.before.clone());
-        found[at].last_of_block =
-            next.is_none() || ["}", "fi", "done", ")", "else"].contains(&found[at].after.as_str());
-    }
-    found
+    reading.finish()
 }
 
 /// Whether a failure here fails the whole.
-fn is_heard(commands: &[Command], at: usize, errexit: bool) -> bool {
+fn is_heard(commands: &[Heard], at: usize, errexit: bool) -> bool {
     let command = &commands[at];
     let rest = &commands[at + 1..];
     // A condition: what is done about it is not known, but something is.
@@ -172,11 +191,11 @@ fn is_heard(commands: &[Command], at: usize, errexit: bool) -> bool {
         return false;
     }
     if command.after == "||" {
-        let fallback: Vec<&Command> = rest
+        let fallback: Vec<&Heard> = rest
             .iter()
             .take_while(|next| next.line == command.line || next.before == "{" || next.before == ";")
             .collect();
-        let passes = |next: &&Command| {
+        let passes = |next: &&Heard| {
             let words: Vec<&str> = next.words.iter().map(String::as_str).collect();
             matches!(
                 words.as_slice(),
@@ -209,7 +228,7 @@ fn is_heard(commands: &[Command], at: usize, errexit: bool) -> bool {
 const CONDITIONS: &[&str] = &["if", "elif", "while", "until"];
 
 /// Words that succeed, and say something at most.
-fn says_only(command: &Command) -> bool {
+fn says_only(command: &Heard) -> bool {
     let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
     matches!(
         words.as_slice(),
@@ -218,13 +237,13 @@ fn says_only(command: &Command) -> bool {
 }
 
 /// `if a; then echo good; else echo bad; fi`: whatever comes of it, it passes.
-fn only_shows(rest: &[Command], block: Option<usize>) -> bool {
+fn only_shows(rest: &[Heard], block: Option<usize>) -> bool {
     let inside = || rest.iter().take_while(|next| next.inside >= block);
     inside().next().is_some() && inside().all(says_only)
 }
 
 /// `a | tail`: the status is that of what shows the output, unless the shell is told to look at all of them.
-fn is_piped_away(commands: &[Command], text: &str) -> bool {
+fn is_piped_away(commands: &[Heard], text: &str) -> bool {
     const SHOWS: &[&str] = &[
         "tee", "tail", "head", "cat", "less", "more", "ts", "sed", "awk", "sort", "tr", "cut", "nl", "wc",
         "column", "fmt", "uniq", "fold", "strings", "gzip", "logger", "xargs",
@@ -237,7 +256,7 @@ fn is_piped_away(commands: &[Command], text: &str) -> bool {
 }
 
 /// `exec other`: the script is another program from here on.
-fn replaced_before(before: &[Command]) -> bool {
+fn replaced_before(before: &[Heard]) -> bool {
     before.iter().any(|command| {
         let plain = ["", "\n", ";"].contains(&command.before.as_str());
         let program = command

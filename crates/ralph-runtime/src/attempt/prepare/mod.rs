@@ -19,7 +19,7 @@ use ralph_store::plain;
 use self::task::TaskError;
 use super::Attempt;
 use super::listen::{AttemptKey, Listener, Log, create_copy};
-use crate::executor::Shared;
+use crate::executor::RunContext;
 use crate::lock;
 use crate::process::{Spec, Stdin, resolve_program};
 use crate::spool::Spool;
@@ -30,7 +30,7 @@ const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
 impl Attempt {
     pub(super) fn prepare(&self) -> Result<(Spec, Listener), NotPrepared> {
-        let Shared { plan, run, .. } = &*self.shared;
+        let RunContext { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
         self.offer_ralph()?;
         let level = self.shared.sandbox.of_agent(hat::sandbox(plan, &self.spawn.prompt));
@@ -120,7 +120,7 @@ impl Attempt {
             let own = lock(&self.shared.footprints).paths();
             *snapshot = scan(&self.shared.plan.workspace, &own, None).map(|looked| looked.snapshot);
         }
-        lock(&self.shared.seen).agent_starts(&self.shared.plan);
+        lock(&self.shared.known_files).agent_starts(&self.shared.plan);
     }
 
     /// What agents and the commands before them find in their environment besides what all others do.
