@@ -163,28 +163,55 @@ pub fn end_marked(variable: &str) -> usize {
 fn kill_marked(variable: &str, until: Instant, stay: &mut bool) -> u32 {
     let mut killed = HashSet::new();
     loop {
-        let found: Vec<Pid> = newest_first().into_iter().filter(|pid| is_marked(*pid, variable)).collect();
-        if found.is_empty() || Instant::now() >= until {
+        let looks: Vec<_> = newest_first().into_iter().map(|pid| (pid, look(pid, variable))).collect();
+        let found: Vec<Pid> =
+            looks.iter().filter(|(_, look)| *look == Look::Marked).map(|(pid, _)| *pid).collect();
+        let starting = looks.iter().any(|(_, look)| *look == Look::Starting);
+        if (found.is_empty() && !starting) || Instant::now() >= until {
             *stay |= !found.is_empty();
             return u32::try_from(killed.len()).unwrap_or(u32::MAX);
         }
         for pid in found {
             let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-            if is_marked(pid, variable) && pidfd_send_signal(&pidfd, Signal::KILL).is_ok() {
+            if look(pid, variable) == Look::Marked && pidfd_send_signal(&pidfd, Signal::KILL).is_ok() {
                 killed.insert(pid);
                 is_gone_by(&pidfd, until);
             }
         }
+        if starting {
+            std::thread::yield_now();
+        }
     }
 }
 
-fn is_marked(pid: Pid, variable: &str) -> bool {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Marked,
+    Other,
+    /// A new program is being laid into the process: for a moment neither its environment nor its arguments are there.
+    Starting,
+}
+
+fn look(pid: Pid, variable: &str) -> Look {
     if pid == getpid() {
-        return false;
+        return Look::Other;
     }
+    let of = |file: &str| format!("/proc/{}/{file}", pid.as_raw_pid());
     // One that has ended has no environment any more.
-    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_pid())).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+    let read = |file: &str| fs::read(of(file)).unwrap_or_default();
+    let mut environment = read("environ");
+    if environment.is_empty() {
+        let has_arguments = !read("cmdline").is_empty();
+        // A thread of the kernel and one that has ended have no program, either.
+        if !has_arguments && fs::read_link(of("exe")).is_ok() {
+            return Look::Starting;
+        }
+        environment = read("environ");
+    }
+    match environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes()) {
+        true => Look::Marked,
+        false => Look::Other,
+    }
 }
 
 #[cfg(test)]
@@ -214,14 +241,17 @@ mod tests {
     fn who_belongs_to_nobody_is_known_by_its_environment() {
         let value = format!("{}-orphan", std::process::id());
         let mut sleeper = Command::new("sleep").arg("1000").env("RALPH_RUN_ID", &value).spawn().unwrap();
+        let sleeper_id = number(sleeper.id()).unwrap();
         let gone =
             KeeperStarted { keeper: ProcessMark { pid: 0, started: 0, boot: String::new() }, init: None };
         let swept = std::thread::scope(|scope| {
             let collected = scope.spawn(|| sleeper.wait().unwrap());
-            let swept = sweep_survivors(&[gone], &format!("RALPH_RUN_ID={value}")).unwrap();
+            let swept = sweep_survivors(&[gone], &format!("RALPH_RUN_ID={value}"));
+            // Were it still alive, the thread would wait for it and the test never end.
+            let _ = rustix::process::kill_process(sleeper_id, Signal::KILL);
             collected.join().unwrap();
             swept
         });
-        assert_eq!(swept, 1);
+        assert_eq!(swept.unwrap(), 1);
     }
 }
