@@ -8,6 +8,7 @@ pub mod check;
 pub mod duration;
 pub mod effect;
 pub mod engine;
+pub mod escalation;
 pub mod event;
 pub mod failure;
 pub mod guard;

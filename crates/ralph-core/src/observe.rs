@@ -327,7 +327,7 @@ impl<'a> Observation<'a> {
 
     /// Alarms without a recovery between them.
     pub fn stuck_alarms(self) -> u32 {
-        self.state.stuck.alarms
+        self.state.stuck.escalation.alarms
     }
 
     /// The last alarm, until the run has recovered.

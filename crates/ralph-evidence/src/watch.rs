@@ -5,11 +5,12 @@
 
 use std::collections::VecDeque;
 
+use ralph_core::escalation::NOTHING_NEW;
 use ralph_core::event::{
     AgentExited, Event, Finding, IterationFinished, LoopAnswer, RunResumed, StuckEvidence,
 };
 use ralph_core::ids::{HatKey, IterationNumber};
-use ralph_core::plan::StuckPlan;
+use ralph_core::plan::{StuckPlan, Use};
 
 use crate::DETECTORS_VERSION;
 use crate::circle;
@@ -33,6 +34,8 @@ pub struct Watch {
     ended: Option<EndedAttempt>,
     /// A hat is to deal with the circle; what it does about it is no evidence.
     handed_off: bool,
+    /// The agent was told to take another way: what comes of it is worth a report before it is an alarm.
+    told: bool,
     stopped: bool,
 }
 
@@ -73,6 +76,7 @@ impl Watch {
             hat: None,
             ended: None,
             handed_off: false,
+            told: false,
             stopped: false,
         }
     }
@@ -111,7 +115,8 @@ impl Watch {
         };
         let now = PastIteration { iteration: exited.iteration, hat: self.hat.clone(), works, sketch };
         let found = suspicions.into_iter().map(|(detector, role, suspicion)| {
-            let circle = suspicion.alarm && role.decides();
+            let unheeded = self.told && role == Use::Decide && suspicion.score >= NOTHING_NEW;
+            let circle = (suspicion.alarm && role.decides()) || unheeded;
             let circle = circle.then(|| Box::new(circle::facts(&self.past, &now, &suspicion)));
             let Suspicion { score, alarm, pattern, ratio, .. } = suspicion;
             let period = u32::try_from(suspicion.period).unwrap_or(u32::MAX);
@@ -145,7 +150,11 @@ impl Watch {
             Event::IterationFinished(finished) => self.finished(finished),
             Event::LoopDetected(detected) => {
                 self.handed_off = detected.action == LoopAnswer::HandOff;
-                self.detectors.start_over();
+                let tells = matches!(detected.action, LoopAnswer::Redirect | LoopAnswer::Demand);
+                self.told = tells && !detected.unheeded;
+                if !detected.unheeded {
+                    self.detectors.start_over();
+                }
             }
             // A run that has stopped starts over when it goes on.
             Event::GuidanceAdded(_) if !self.stopped => self.start_over(),
@@ -200,7 +209,7 @@ impl Watch {
     /// A person has had a word: what was before is dealt with.
     pub(crate) fn start_over(&mut self) {
         self.detectors.start_over();
-        self.handed_off = false;
+        (self.handed_off, self.told) = (false, false);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Turn;
 use super::between::Flow;
+use crate::escalation::{self, Doubt};
 use crate::event::{Circle, Event, Finding, LoopAnswer, LoopDetected, LoopOption, LoopSuspected};
 use crate::guard::{loop_detected, output_similarity};
 use crate::hat::Topic;
@@ -9,6 +10,9 @@ use crate::ids::{IterationNumber, RunId};
 use crate::plan::{StuckAction, Use};
 use crate::state::UndecidedAlarm;
 use crate::stop::StopKey;
+
+/// Iterations that a report names at most.
+const REPORTED: usize = 12;
 
 impl Turn<'_> {
     /// Tells what was found, decides what to do about it, and stops if nothing has helped.
@@ -25,12 +29,14 @@ impl Turn<'_> {
             }
         }
         let findings = alarms.iter().map(|alarm| &alarm.finding);
-        // A detector that stops the run by itself comes first.
-        let deciding = findings.clone().filter(|finding| finding.role.decides());
-        if let Some(finding) = deciding.max_by_key(|finding| finding.role == Use::Stop) {
+        if let Some(finding) = escalation::deciding(findings.clone()) {
             // Outputs that are alike support what is decided.
             let similarity = findings.clone().find_map(|other| other.ratio);
             let detected = self.report_loop(finding, similarity);
+            self.emit(Event::LoopDetected(Box::new(detected)));
+        } else if let Some(finding) = self.state().stuck.unheeded.clone() {
+            let similarity = findings.clone().find_map(|other| other.ratio);
+            let detected = self.report_unheeded(&finding, similarity);
             self.emit(Event::LoopDetected(Box::new(detected)));
         }
         let stops_as = self.state().stuck.ending().and_then(|last| last.stops_as.as_ref());
@@ -45,19 +51,13 @@ impl Turn<'_> {
         IterationNumber(self.state().iterations_finished)
     }
 
-    /// `spared`: the circle ends by itself, or may be none.
-    fn answer(&self, role: Use, spared: bool) -> LoopAnswer {
-        let (plan, stuck) = (&self.state().plan.stuck, &self.state().stuck);
-        let first = stuck.alarms == 0;
-        match plan.action {
-            _ if role == Use::Stop => LoopAnswer::Stop,
-            StuckAction::Warn => LoopAnswer::Warn,
-            _ if first && self.hat_wants_loops() => LoopAnswer::HandOff,
-            StuckAction::Ask => LoopAnswer::Ask,
-            StuckAction::Redirect | StuckAction::Stop if spared => LoopAnswer::Redirect,
-            StuckAction::Stop => LoopAnswer::Stop,
-            StuckAction::Redirect if stuck.redirected < plan.redirects => LoopAnswer::Redirect,
-            StuckAction::Redirect => LoopAnswer::Stop,
+    /// A hat that wants to deal with circles gets the first one.
+    fn answer(&self, role: Use, doubt: Doubt) -> LoopAnswer {
+        let (plan, escalation) = (&self.state().plan.stuck, &self.state().stuck.escalation);
+        let hats = role == Use::Decide && plan.action != StuckAction::Warn && escalation.alarms == 0;
+        match hats && self.hat_wants_loops() {
+            true => LoopAnswer::HandOff,
+            false => escalation.answer(plan, role, doubt),
         }
     }
 
@@ -75,19 +75,21 @@ impl Turn<'_> {
     fn report_loop(&self, finding: &Finding, similarity: Option<f64>) -> LoopDetected {
         let (state, plan) = (self.state(), &self.state().plan.stuck);
         let circle = finding.circle.as_deref().cloned().unwrap_or_default();
-        let Circle { iterations, works, signature, repeated, unchanged } = circle;
-        let spared = works || iterations.iter().any(|one| self.is_bounded(one.hat.as_deref()));
-        let action = self.answer(finding.role, spared);
+        let bounded = circle.iterations.iter().any(|one| self.is_bounded(one.hat.as_deref()));
+        let doubt = if bounded { Doubt::Bounded } else { circle.doubt() };
+        let Circle { iterations, works: _, signature, repeated, unchanged } = circle;
+        let action = self.answer(finding.role, doubt);
         let reason = if similarity.is_some() { output_similarity::DEF.stop } else { loop_detected::DEF.stop };
-        let counts = plan.action == StuckAction::Redirect && finding.role == Use::Decide && !spared;
-        let others = state.stuck.alarms.saturating_sub(state.stuck.redirected);
+        let escalation = &state.stuck.escalation;
         LoopDetected {
             iteration: self.last_iteration(),
             detector: finding.detector.clone(),
             action,
+            unheeded: false,
+            told_after: state.stuck.told_after(),
             stops_as: (action == LoopAnswer::Stop).then(|| StopKey::from(&reason)),
-            alarm: state.stuck.alarms.saturating_add(1),
-            of: counts.then(|| plan.redirects.saturating_add(1).saturating_add(others)),
+            alarm: escalation.alarms.saturating_add(1),
+            of: escalation.ends_at(plan, finding.role, doubt),
             pattern: finding.pattern.clone(),
             period: finding.period,
             similarity,
@@ -96,6 +98,26 @@ impl Turn<'_> {
             iterations,
             unchanged,
             options: options(&state.run, action),
+        }
+    }
+
+    /// Nothing new came of what the agent was told: the last report, with what came behind it.
+    fn report_unheeded(&self, finding: &Finding, similarity: Option<f64>) -> LoopDetected {
+        let report = self.report_loop(finding, similarity);
+        let Some(last) = &self.state().stuck.last else { return report };
+        let mut iterations = last.iterations.clone();
+        let known = iterations.iter().map(|one| one.iteration).max();
+        iterations.extend(report.iterations.into_iter().filter(|one| Some(one.iteration) > known));
+        let skipped = iterations.len().saturating_sub(REPORTED);
+        LoopDetected {
+            action: LoopAnswer::Demand,
+            unheeded: true,
+            stops_as: None,
+            alarm: last.alarm,
+            of: last.of,
+            iterations: iterations.split_off(skipped),
+            options: options(&self.state().run, LoopAnswer::Demand),
+            ..report
         }
     }
 }
@@ -107,7 +129,7 @@ fn options(run: &RunId, action: LoopAnswer) -> Vec<LoopOption> {
     let review = option("review what it did", format!("ralph logs {run}"));
     let replay = option("see what the detectors saw", format!("ralph detect {run}"));
     match action {
-        LoopAnswer::Redirect | LoopAnswer::HandOff | LoopAnswer::Warn => {
+        LoopAnswer::Redirect | LoopAnswer::Demand | LoopAnswer::HandOff | LoopAnswer::Warn => {
             vec![say, review, option("cancel", format!("ralph stop {run}"))]
         }
         LoopAnswer::Ask => vec![

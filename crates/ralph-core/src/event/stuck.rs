@@ -111,6 +111,12 @@ pub struct LoopDetected {
     pub detector: DetectorKey,
     /// What is done about it.
     pub action: LoopAnswer,
+    /// It is no alarm: the agent was told to take another way, and the iteration after that brought nothing new.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unheeded: bool,
+    /// The iteration after which the agent was told first, since the last recovery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_after: Option<IterationNumber>,
     /// The reason of the stop, where it ends the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stops_as: Option<StopKey>,
@@ -146,6 +152,8 @@ pub struct LoopDetected {
 pub enum LoopAnswer {
     /// The next prompt carries the evidence and asks for another way.
     Redirect,
+    /// It was told so before, and nothing new came of it: the next prompt quotes what fails and demands another way.
+    Demand,
     /// The topic `loop.detected` is published: a hat wants to handle it.
     HandOff,
     /// The run pauses, and a person chooses.

@@ -36,7 +36,10 @@ fn alarms(plan: &StuckPlan) -> u32 {
 
 impl Guard for LoopDetected {
     fn reading(&self, state: &RunState, _now: Timestamp) -> Reading {
-        Reading::count(state.stuck.counted(), self.alarms)
+        let counted = state.stuck.counted();
+        // A circle in which files are new each time may be told more often.
+        let left = u32::from(state.stuck.ending().is_none());
+        Reading::count(counted, self.alarms.max(counted.saturating_add(left)))
     }
 
     fn message(&self, state: &RunState) -> String {
@@ -47,7 +50,7 @@ impl Guard for LoopDetected {
 /// The sentence of a stop that an alarm has decided.
 pub(crate) fn message(state: &RunState) -> String {
     let Some(last) = &state.stuck.last else { return "the run goes in circles".to_owned() };
-    let told = match state.stuck.redirected {
+    let told = match state.stuck.escalation.redirected {
         0 => "",
         1 => ", after it was told to take another way",
         _ => ", after it was told several times to take another way",

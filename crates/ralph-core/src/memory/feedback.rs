@@ -2,8 +2,11 @@
 
 use super::quote::{block_end, block_start, inline};
 use super::{LEAST_BUDGET, ToolFailure};
-use crate::event::LoopDetected;
+use crate::event::{LoopAnswer, LoopDetected};
 use crate::ids::IterationNumber;
+
+/// Bytes of what an agent repeats, as they are quoted to it.
+const QUOTED: usize = 800;
 
 /// A gate that did not pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,22 +107,50 @@ impl Feedback {
 
 /// What was seen, and what is to be done about it.
 fn circles(stuck: &LoopDetected) -> String {
-    let mut text = format!(
-        "### Take a different approach\n\nThis run goes in circles: {}. What was done so far did not work, and doing it \
-         again will not either. Find out why it fails before you change anything, then try something that is not in \
-         this list. If nothing is left to try, say that you are blocked, and why.\n\n",
-        inline(&stuck.pattern, 300)
-    );
+    let mut text = match stuck.action {
+        LoopAnswer::Demand => demand(stuck),
+        _ => format!(
+            "### Take a different approach\n\nThis run goes in circles: {}. What was done so far did not work, and doing it \
+             again will not either. Find out why it fails before you change anything, then try something that is not in \
+             this list. If nothing is left to try, say that you are blocked, and why.\n\n",
+            inline(&stuck.pattern, 300)
+        ),
+    };
     for one in &stuck.iterations {
         text.push_str(&format!("- Iteration {}: {}\n", one.iteration, inline(&one.line, 160)));
     }
-    for line in &stuck.repeated {
-        text.push_str(&format!("- Repeated: {}\n", inline(line, 200)));
+    if stuck.action != LoopAnswer::Demand {
+        for line in &stuck.repeated {
+            text.push_str(&format!("- Repeated: {}\n", inline(line, 200)));
+        }
     }
     for same in &stuck.unchanged {
         text.push_str(&format!("- Not changing: {}\n", inline(same, 200)));
     }
     text.push('\n');
+    text
+}
+
+/// Said to an agent that was told before, and brought nothing new.
+fn demand(stuck: &LoopDetected) -> String {
+    let told = match stuck.told_after {
+        Some(iteration) => format!("After iteration {iteration} you were told"),
+        None => "You were told".to_owned(),
+    };
+    let mut text = format!(
+        "### Another approach is demanded\n\n{told} that this run goes in circles, and nothing new came of it: {}. Going on \
+         like this ends the run.\n\n",
+        inline(&stuck.pattern, 300)
+    );
+    if !stuck.repeated.is_empty() {
+        let quote = block_start(&stuck.repeated.join("\n"), QUOTED);
+        text.push_str(&format!("This came again, word for word:\n\n{quote}\n"));
+    }
+    text.push_str(
+        "Do not do again what the list below says. First write down, in one sentence, what has been assumed so far \
+         and never checked. Check it. Then do something that is not in the list: another file, another tool, another \
+         cause. If there is no such thing, say that you are blocked, and what you would need.\n\n",
+    );
     text
 }
 

@@ -1,11 +1,10 @@
 //! What is known about going in circles: what the detectors found in the last iteration, and what was done about it.
 
+use crate::escalation::{self, Escalation, Seen};
 use crate::event::{
     AgentExited, Finding, IterationFinished, LoopAnswer, LoopDetected, LoopSuspected, StuckEvidence,
 };
-
-/// After so many iterations in a row that each brought something new the earlier alarms are forgotten.
-const RECOVERED: u32 = 3;
+use crate::ids::IterationNumber;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stuck {
@@ -13,14 +12,12 @@ pub struct Stuck {
     pub score: f64,
     /// The alarms of the last iteration that nothing has been decided about yet.
     pub undecided: Vec<UndecidedAlarm>,
-    /// Alarms without a recovery between them.
-    pub alarms: u32,
-    /// Of those, the ones after which the next iteration was told to take another way, as often as the plan allows.
-    pub redirected: u32,
+    /// The agent was told to take another way, and the last iteration brought nothing new.
+    pub unheeded: Option<Finding>,
+    /// How far the run has come on the way from the first alarm to the stop.
+    pub escalation: Escalation,
     /// A hat is to deal with the circle; what it does about it is no evidence.
     handed_off: bool,
-    /// Iterations in a row that brought something new.
-    fresh: u32,
     /// The last alarm, until the run has recovered.
     pub last: Option<Box<LoopDetected>>,
     /// The next prompt has to tell of it.
@@ -50,6 +47,7 @@ impl Stuck {
 
     pub(super) fn finished(&mut self, finished: &IterationFinished, exited: Option<&AgentExited>) {
         self.undecided.clear();
+        self.unheeded = None;
         let evidence = exited.and_then(|exited| exited.evidence.as_ref());
         let evidence = evidence.filter(|_| finished.is_evidence());
         self.nothings = match evidence.is_some_and(|evidence| evidence.nothing) {
@@ -70,10 +68,11 @@ impl Stuck {
             return;
         }
         self.score = evidence.score;
-        self.fresh = if evidence.score == 0.0 { self.fresh.saturating_add(1) } else { 0 };
-        if self.fresh >= RECOVERED {
-            (self.alarms, self.redirected, self.last) = (0, 0, None);
+        let Seen { recovered, unheeded } = self.escalation.see(evidence);
+        if recovered {
+            self.last = None;
         }
+        self.unheeded = escalation::unheeded(evidence).filter(|_| unheeded).cloned();
         let alarms = evidence.findings.iter().filter(|finding| finding.alarm);
         let undecided = alarms.map(|finding| UndecidedAlarm { finding: finding.clone(), told: false });
         self.undecided = undecided.collect();
@@ -87,13 +86,11 @@ impl Stuck {
 
     pub(super) fn detected(&mut self, detected: &LoopDetected) {
         self.undecided.clear();
-        self.alarms = detected.alarm;
-        // Where the number does not matter the run would not stop for it either.
-        let counts = detected.of.is_some() && detected.action == LoopAnswer::Redirect;
-        self.redirected = self.redirected.saturating_add(u32::from(counts));
+        self.unheeded = None;
+        self.escalation.answered(detected);
         self.handed_off = detected.action == LoopAnswer::HandOff;
-        self.fresh = 0;
-        self.untold = matches!(detected.action, LoopAnswer::Redirect | LoopAnswer::Ask);
+        let told = [LoopAnswer::Redirect, LoopAnswer::Demand, LoopAnswer::Ask];
+        self.untold = told.contains(&detected.action);
         self.asking = detected.action == LoopAnswer::Ask;
         self.ends = detected.stops_as.is_some();
         self.last = Some(Box::new(detected.clone()));
@@ -102,15 +99,23 @@ impl Stuck {
     /// A person has had a word, or wants a stopped run to go on, perhaps with other settings: what was before is dealt with.
     pub(super) fn start_over(&mut self) {
         self.undecided.clear();
-        (self.alarms, self.redirected, self.fresh, self.score) = (0, 0, 0, 0.0);
-        self.nothings = 0;
+        self.unheeded = None;
+        self.escalation.start_over();
+        (self.score, self.nothings) = (0.0, 0);
         self.handed_off = false;
         self.ends = false;
     }
 
     /// How many of the alarms that end the run there were.
     pub fn counted(&self) -> u32 {
-        self.redirected.saturating_add(u32::from(self.ends))
+        self.escalation.redirected.saturating_add(u32::from(self.ends))
+    }
+
+    /// The iteration after which the agent was told first that it goes in circles, since the last recovery.
+    pub fn told_after(&self) -> Option<IterationNumber> {
+        let counts = self.escalation.redirected > 0 && !self.escalation.is_old();
+        let last = self.last.as_deref().filter(|_| counts)?;
+        last.told_after.or(Some(last.iteration))
     }
 
     /// The alarm that ends the run.

@@ -35,6 +35,9 @@ fn answer(detected: &LoopDetected) -> String {
         LoopAnswer::Redirect => {
             format!("the next prompt asks for a different approach{of}")
         }
+        LoopAnswer::Demand => {
+            format!("the next prompt quotes what came again and demands another approach{of}")
+        }
         LoopAnswer::HandOff => "published as `loop.detected`, for the hat that wants it".to_owned(),
         LoopAnswer::Ask => "the run pauses until a person decides".to_owned(),
         LoopAnswer::Warn => "nothing: the action is `warn`".to_owned(),
@@ -52,8 +55,12 @@ pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
 
 /// The iterations of the circle and their pattern.
 pub(crate) fn evidence(detected: &LoopDetected, paint: Paint) -> Vec<String> {
-    let head =
-        format!("going in circles: {} ({})", foreign(&detected.pattern), clean(detected.detector.as_str()));
+    let head = format!(
+        "{}: {} ({})",
+        if detected.unheeded { "it was told so, and nothing new came of it" } else { "going in circles" },
+        foreign(&detected.pattern),
+        clean(detected.detector.as_str())
+    );
     let mut lines = paragraph(&head, COLUMNS, MOST);
     lines.iter_mut().for_each(|line| *line = paint.paint(Tone::Notice, line));
     let seen = detected.iterations.iter().map(|one| format!("#{} {}", one.iteration, clean(&one.line)));

@@ -25,10 +25,15 @@ impl Run {
 
     /// An iteration ends well, and this was found in it.
     fn finds(&mut self, findings: &[Finding]) -> Vec<&'static str> {
+        self.finds_as(2, findings)
+    }
+
+    /// The same by another version of the detectors.
+    fn finds_as(&mut self, version: u32, findings: &[Finding]) -> Vec<&'static str> {
         let deciding = findings.iter().filter(|finding| finding.role.decides());
         let score = deciding.map(|finding| finding.score).fold(0.0, f64::max);
         let evidence =
-            StuckEvidence { version: 1, score, findings: findings.to_vec(), ..StuckEvidence::default() };
+            StuckEvidence { version, score, findings: findings.to_vec(), ..StuckEvidence::default() };
         let exited = self.later(1).exited(Exit::Code(0));
         let exited = AgentExited { evidence: Some(Box::new(evidence)), ..exited };
         self.send(Report::AgentExited(Box::new(exited)))
@@ -36,6 +41,14 @@ impl Run {
 
     fn circles(&mut self) -> Vec<&'static str> {
         self.finds(&[alarm("no_progress", Use::Decide)])
+    }
+
+    fn last_prompt(&self) -> String {
+        let spawned = self.last.effects.iter().find_map(|effect| match effect {
+            Effect::SpawnAgent(spawn) => Some(spawn.prompt.feedback.render(8_000)),
+            _ => None,
+        });
+        spawned.expect("an agent")
     }
 
     fn last_loop(&self) -> &LoopDetected {
@@ -89,13 +102,80 @@ fn a_detector_nobody_has_heard_of_decides_by_its_role() {
     assert_eq!(run.stop_reason(), Some(("loop_detected", 1)));
 }
 
+/// The same alarm over files that are new each time.
+fn over_new_files() -> Finding {
+    let line = LoopIteration { iteration: IterationNumber(1), hat: None, line: "again".to_owned() };
+    let circle = Circle { iterations: vec![line], works: true, ..Circle::default() };
+    Finding { circle: Some(Box::new(circle)), ..alarm("no_progress", Use::Decide) }
+}
+
 #[test]
-fn files_that_are_new_each_time_spare_the_run_and_so_does_nothing_else() {
-    for (works, answer) in [(true, LoopAnswer::Redirect), (false, LoopAnswer::Stop)] {
-        let mut run = Run::with(StuckAction::Stop, 0);
-        let line = LoopIteration { iteration: IterationNumber(1), hat: None, line: "again".to_owned() };
-        let circle = Circle { iterations: vec![line.clone()], works, ..Circle::default() };
-        run.finds(&[Finding { circle: Some(Box::new(circle)), ..alarm("no_progress", Use::Decide) }]);
-        assert_eq!((run.last_loop().action, &run.last_loop().iterations), (answer, &vec![line]));
+fn files_that_are_new_each_time_buy_time_and_no_more() {
+    let demanded = [LoopAnswer::Redirect, LoopAnswer::Demand, LoopAnswer::Stop];
+    for (action, answers) in [
+        (StuckAction::Redirect, &demanded[..]),
+        (StuckAction::Stop, &[LoopAnswer::Redirect, LoopAnswer::Stop]),
+        (StuckAction::Warn, &[LoopAnswer::Warn, LoopAnswer::Warn, LoopAnswer::Warn, LoopAnswer::Warn]),
+    ] {
+        let mut run = Run::with(action, 1);
+        for answer in answers {
+            run.finds(&[over_new_files()]);
+            assert_eq!(run.last_loop().action, *answer, "{action:?}");
+        }
     }
+    let mut run = Run::with(StuckAction::Redirect, 1);
+    run.finds(&[over_new_files()]);
+    run.circles();
+    assert_eq!(run.last_loop().action, LoopAnswer::Stop, "no doubt about the second");
+}
+
+#[test]
+fn an_agent_that_does_not_heed_is_told_more_strongly_and_once() {
+    let mut run = Run::with(StuckAction::Redirect, 1);
+    let quiet = Finding { score: 0.5, alarm: false, ..alarm("no_progress", Use::Decide) };
+    assert!(
+        !run.finds(std::slice::from_ref(&quiet)).contains(&"loop.detected"),
+        "nobody has said anything yet"
+    );
+    run.circles();
+    run.finds(std::slice::from_ref(&quiet));
+    let told = run.last_loop();
+    assert_eq!((told.action, told.unheeded, told.alarm), (LoopAnswer::Demand, true, 1));
+    assert_eq!(told.told_after, Some(IterationNumber(2)));
+    let prompt = run.last_prompt();
+    assert!(
+        prompt.contains("Another approach is demanded") && prompt.contains("After iteration 2"),
+        "{prompt}"
+    );
+    assert!(!run.finds(std::slice::from_ref(&quiet)).contains(&"loop.detected"), "once is enough");
+    run.circles();
+    assert_eq!((run.last_loop().action, run.last_loop().alarm), (LoopAnswer::Stop, 2));
+}
+
+#[test]
+fn an_agent_that_brings_something_new_after_it_was_told_is_let_go_on() {
+    let mut run = Run::with(StuckAction::Redirect, 1);
+    let quiet = Finding { score: 0.5, alarm: false, ..alarm("no_progress", Use::Decide) };
+    run.circles();
+    run.finds(&[]);
+    assert!(!run.finds(std::slice::from_ref(&quiet)).contains(&"loop.detected"), "something came of it");
+    // One noisy iteration among new ones undoes one of them, and not all.
+    (0..3).for_each(|_| drop(run.finds(&[])));
+    run.circles();
+    assert_eq!(run.last_loop().action, LoopAnswer::Redirect);
+}
+
+#[test]
+fn evidence_of_an_earlier_version_is_answered_as_it_was_then() {
+    let mut run = Run::with(StuckAction::Redirect, 1);
+    let sure = alarm("no_progress", Use::Decide);
+    run.finds_as(1, std::slice::from_ref(&sure));
+    let quiet = Finding { score: 0.5, alarm: false, ..sure.clone() };
+    assert!(!run.finds_as(1, &[quiet]).contains(&"loop.detected"));
+    for _ in 0..5 {
+        run.finds_as(1, &[over_new_files()]);
+        assert_eq!(run.last_loop().action, LoopAnswer::Redirect);
+    }
+    run.finds_as(1, &[sure]);
+    assert_eq!((run.last_loop().action, run.last_loop().told_after), (LoopAnswer::Stop, None));
 }

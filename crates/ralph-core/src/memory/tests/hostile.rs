@@ -39,6 +39,7 @@ fn assert_no_forged_heading(text: &str) {
                 "### Guidance from the person in charge",
                 "### The task is not complete",
                 "### Take a different approach",
+                "### Another approach is demanded",
                 "### The last iteration failed",
                 "### What failed in the last iteration",
                 "### Warnings",
@@ -123,7 +124,9 @@ impl Dice {
         LoopDetected {
             iteration: IterationNumber(1),
             detector: DetectorKey::new("no_progress"),
-            action: LoopAnswer::Redirect,
+            action: if self.roll(2) == 0 { LoopAnswer::Redirect } else { LoopAnswer::Demand },
+            unheeded: false,
+            told_after: None,
             stops_as: None,
             alarm: 1,
             of: None,

@@ -12,19 +12,22 @@ use ralph_core::testing::RunState;
 use super::model::{Check, ensure};
 use super::rng::Rng;
 
-/// Iterations that brought something new, in a row, after which alarms are forgotten.
+/// More iterations that brought something new than did not, after which alarms are forgotten.
 const RECOVERED: u32 = 3;
+const NEW_BELOW: f64 = 0.25;
+const NOTHING_NEW: f64 = 0.5;
 
 /// What is found in an attempt: often an alarm, mostly with others that support it.
 pub fn found(plan: &StuckPlan, iteration: IterationNumber, rng: &mut Rng) -> Option<Box<StuckEvidence>> {
     if !plan.enabled || rng.one_in(8) {
         return None;
     }
-    let score = rng.pick(&[0.0, 0.0, 0.5, 1.0, 1.0, 1.0]);
+    let score = rng.pick(&[0.0, 0.0, 0.2, 0.3, 0.5, 0.7, 1.0, 1.0, 1.0]);
+    let works = rng.one_in(3);
     let mut findings = Vec::new();
     let mut add = |key, role: Use, score: f64, ratio: Option<f64>| {
         let line = LoopIteration { iteration, hat: None, line: "error".to_owned() };
-        let circle = Circle { iterations: vec![line], ..Circle::default() };
+        let circle = Circle { iterations: vec![line], works, ..Circle::default() };
         findings.push(Finding {
             detector: DetectorKey::new(key),
             role,
@@ -45,7 +48,7 @@ pub fn found(plan: &StuckPlan, iteration: IterationNumber, rng: &mut Rng) -> Opt
             add("signature", plan.signature, 1.0, None);
         }
     }
-    Some(Box::new(StuckEvidence { version: 1, score, findings, ..StuckEvidence::default() }))
+    Some(Box::new(StuckEvidence { version: 2, score, findings, ..StuckEvidence::default() }))
 }
 
 pub fn plan(rng: &mut Rng) -> StuckPlan {
@@ -70,7 +73,14 @@ pub fn plan(rng: &mut Rng) -> StuckPlan {
 pub struct Stuck {
     plan: StuckPlan,
     alarms: u32,
+    redirected: u32,
     fresh: u32,
+    /// Told to take another way, and nothing has shown yet what came of it.
+    told: bool,
+    /// What the last iteration came to has to be told: nothing new came of it.
+    unheeded: bool,
+    /// The files of the last circle are new each time.
+    works: bool,
     /// Nothing has been done about the last iteration yet.
     pub open: bool,
     pub asking: bool,
@@ -80,11 +90,22 @@ pub struct Stuck {
 
 impl Stuck {
     pub fn new(plan: &StuckPlan) -> Self {
-        Self { plan: plan.clone(), alarms: 0, fresh: 0, open: false, asking: false, ends: None }
+        Self {
+            plan: plan.clone(),
+            alarms: 0,
+            redirected: 0,
+            fresh: 0,
+            told: false,
+            unheeded: false,
+            works: false,
+            open: false,
+            asking: false,
+            ends: None,
+        }
     }
 
     pub fn finished(&mut self, f: &IterationFinished, exited: Option<&AgentExited>) -> Check {
-        self.open = false;
+        (self.open, self.unheeded) = (false, false);
         let waits = f.delay.is_some() || f.blocked.is_some();
         let waits = waits || f.state.is_some_and(|state| state != AgentState::Working && !f.claims_complete);
         let evidence = exited.and_then(|exited| exited.evidence.as_ref());
@@ -94,11 +115,28 @@ impl Stuck {
         };
         ensure!(f.stuck_score == Some(evidence.score), "another score than was found");
         self.open = evidence.score == 1.0;
-        self.fresh = if evidence.score == 0.0 { self.fresh + 1 } else { 0 };
+        self.works = evidence.findings.iter().flat_map(|one| &one.circle).any(|circle| circle.works);
+        if evidence.score < NEW_BELOW {
+            (self.fresh, self.told) = (self.fresh + 1, false);
+        } else if evidence.score >= NOTHING_NEW {
+            self.fresh = self.fresh.saturating_sub(1);
+            self.unheeded = std::mem::take(&mut self.told) && !self.open;
+        }
         if self.fresh >= RECOVERED {
-            self.alarms = 0;
+            (self.alarms, self.redirected) = (0, 0);
         }
         Ok(())
+    }
+
+    /// What an alarm leads to, where the agent is told so.
+    fn told_or_stopped(&self) -> LoopAnswer {
+        let sure = if self.plan.action == StuckAction::Stop { 0 } else { self.plan.redirects };
+        let most = if self.works { (2 * sure).max(1) } else { sure };
+        match self.redirected {
+            redirected if redirected >= most => LoopAnswer::Stop,
+            0 => LoopAnswer::Redirect,
+            _ => LoopAnswer::Demand,
+        }
     }
 
     pub fn suspected(&self, e: &LoopSuspected, last: Option<&IterationFinished>) -> Check {
@@ -110,15 +148,22 @@ impl Stuck {
     }
 
     pub fn detected(&mut self, e: &LoopDetected) -> Check {
+        if e.unheeded {
+            ensure!(self.unheeded, "nothing says that it was not heeded");
+            ensure!((e.action, e.alarm) == (LoopAnswer::Demand, self.alarms), "{:?}", e.action);
+            self.unheeded = false;
+            return Ok(());
+        }
         ensure!(self.open, "an alarm without a circle");
         ensure!(e.alarm == self.alarms + 1, "alarm {} after {}", e.alarm, self.alarms);
         let answer = match self.plan.action {
             StuckAction::Warn => LoopAnswer::Warn,
             StuckAction::Ask => LoopAnswer::Ask,
-            StuckAction::Redirect if self.alarms < self.plan.redirects => LoopAnswer::Redirect,
-            StuckAction::Redirect | StuckAction::Stop => LoopAnswer::Stop,
+            StuckAction::Redirect | StuckAction::Stop => self.told_or_stopped(),
         };
         ensure!(e.action == answer, "{:?} instead of {answer:?}", e.action);
+        self.told = matches!(answer, LoopAnswer::Redirect | LoopAnswer::Demand);
+        self.redirected += u32::from(self.told);
         (self.open, self.fresh, self.alarms) = (false, 0, e.alarm);
         self.asking = answer == LoopAnswer::Ask;
         let alike = self.plan.similarity != Use::Off;
@@ -128,14 +173,20 @@ impl Stuck {
         Ok(())
     }
 
+    /// Nothing is left to be told of the last iteration.
+    pub fn is_told(&self) -> bool {
+        !self.open && !self.unheeded
+    }
+
     /// A person has had a word.
     pub fn start_over(&mut self) {
-        (self.open, self.alarms, self.fresh, self.ends) = (false, 0, 0, None);
+        (self.open, self.unheeded, self.told) = (false, false, false);
+        (self.alarms, self.redirected, self.fresh, self.ends) = (0, 0, 0, None);
     }
 
     pub fn agrees(&self, state: &RunState) -> Check {
         let mine = (self.alarms, self.asking, self.ends.is_some());
-        let theirs = (state.stuck.alarms, state.stuck.asking, state.stuck.ends);
+        let theirs = (state.stuck.escalation.alarms, state.stuck.asking, state.stuck.ends);
         ensure!(mine == theirs, "stuck {theirs:?} instead of {mine:?}");
         Ok(())
     }

@@ -63,7 +63,7 @@ impl Model {
         if let Some(reason) = self.reason(at) {
             return Err(format!("goes on although it has to stop: {reason}"));
         }
-        ensure!(!self.stuck.open, "goes on although it goes in circles");
+        ensure!(self.stuck.is_told(), "goes on although it goes in circles");
         let due = self.due();
         ensure!(due == Due::Nothing, "goes on although due is {due:?}");
         ensure!(self.proof.checking.is_none(), "goes on although gates are at work");
