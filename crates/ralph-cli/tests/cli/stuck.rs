@@ -16,8 +16,8 @@ fn an_agent_that_goes_in_circles_is_told_so_and_then_stopped() {
     let done = world.run(&format!("save-prompt ../prompt-%i.md\n{CIRCLE}"), &[]).expect(1);
     let events = world.events();
     assert_eq!(world.stopped(), ("output_similarity".to_owned(), 1));
-    assert_eq!(events.fields("loop.detected", "iteration"), [4, 6]);
-    assert_eq!(events.fields("loop.detected", "action"), ["redirect", "stop"]);
+    assert_eq!(events.fields("loop.detected", "iteration"), [4, 5, 6]);
+    assert_eq!(events.fields("loop.detected", "action"), ["redirect", "demand", "stop"]);
     let first = events.of("loop.detected")[0];
     assert_eq!(first["detector"], "no_progress");
     assert!(first["repeated"].to_string().contains("tally_orbit"), "{first}");
@@ -25,6 +25,8 @@ fn an_agent_that_goes_in_circles_is_told_so_and_then_stopped() {
     let prompt = |n: u32| read(&world.path(format!("prompt-{n}.md")));
     let told = |n: u32| prompt(n).contains("This run goes in circles");
     assert_eq!([4, 5, 6].map(told), [false, true, false]);
+    let demand = prompt(6);
+    assert!(demand.contains("After iteration 4 you were told") && demand.contains("tally_orbit"), "{demand}");
     let prompt = prompt(5);
     assert!(prompt.contains("tally_orbit") && prompt.contains("Take a different approach"), "{prompt}");
     assert_eq!(events.fields("iteration.finished", "stuck_score"), [0.0, 0.0, 0.5, 1.0, 0.5, 1.0]);
@@ -44,7 +46,7 @@ fn a_run_that_was_killed_sees_the_same_circle_as_one_that_was_not() {
     live.kill();
     world.ralph(["resume"]).expect(1);
     let events = world.events();
-    assert_eq!(events.fields("loop.detected", "iteration"), [4, 6]);
+    assert_eq!(events.fields("loop.detected", "iteration"), [4, 5, 6]);
     assert_eq!(events.of("iteration.interrupted").len(), 1);
     world.verify();
 }

@@ -138,9 +138,9 @@ fn demand(stuck: &LoopDetected) -> String {
         None => "You were told".to_owned(),
     };
     let mut text = format!(
-        "### Another approach is demanded\n\n{told} that this run goes in circles, and nothing new came of it: {}. Going on \
-         like this ends the run.\n\n",
-        inline(&stuck.pattern, 300)
+        "### Another approach is demanded\n\n{told} that this run goes in circles, and nothing new came of it: {}.{}\n\n",
+        inline(&stuck.pattern, 300),
+        if stuck.of.is_some() { " Going on like this ends the run." } else { "" },
     );
     if !stuck.repeated.is_empty() {
         let quote = block_start(&stuck.repeated.join("\n"), QUOTED);

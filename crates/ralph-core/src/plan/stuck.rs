@@ -10,10 +10,10 @@ section! {
     pub struct StuckPlan, changed by StuckChange {
         /// Whether to look for iterations that bring nothing new.
         enabled: bool = true,
-        /// What to do about them. `redirect`: tell the next iteration what was seen and to take a different approach, and stop
+        /// What to do about them. `redirect`: tell the next iteration what was seen and to take a different approach, demand it, and stop
         /// if that does not help. `stop`: stop at once. `ask`: pause and let a person choose. `warn`: only say so.
         action: StuckAction = StuckAction::Redirect,
-        /// How many alarms in a row are answered by a redirect before the run stops.
+        /// How many alarms are answered by telling the agent before one ends the run. Those over files that are new each time count half.
         redirects: Amount = 1,
         /// The longest circle that is looked for, in iterations.
         window: Size = 6,

@@ -36,7 +36,7 @@ fn answer(detected: &LoopDetected) -> String {
             format!("the next prompt asks for a different approach{of}")
         }
         LoopAnswer::Demand => {
-            format!("the next prompt quotes what came again and demands another approach{of}")
+            format!("the next prompt demands another approach{of}")
         }
         LoopAnswer::HandOff => "published as `loop.detected`, for the hat that wants it".to_owned(),
         LoopAnswer::Ask => "the run pauses until a person decides".to_owned(),
@@ -47,22 +47,29 @@ fn answer(detected: &LoopDetected) -> String {
 
 /// The whole report, and what ralph does about the circle. Commands for a run that stops stand in the closing block.
 pub(crate) fn report(detected: &LoopDetected, paint: Paint) -> Vec<String> {
+    if detected.unheeded {
+        // The report stands above.
+        let mut lines = head(detected, paint);
+        lines.extend(rows([("now", vec![answer(detected)])], paint));
+        return lines;
+    }
     let mut lines = evidence(detected, paint);
     let options = if detected.action == LoopAnswer::Stop { Vec::new() } else { options(detected) };
     lines.extend(rows([("now", vec![answer(detected)]), ("you can", options)], paint));
     lines
 }
 
+/// What it looks like.
+fn head(detected: &LoopDetected, paint: Paint) -> Vec<String> {
+    let says = if detected.unheeded { "told so, and nothing new came of it" } else { "going in circles" };
+    let head = format!("{says}: {} ({})", foreign(&detected.pattern), clean(detected.detector.as_str()));
+    let lines = paragraph(&head, COLUMNS, MOST).into_iter();
+    lines.map(|line| paint.paint(Tone::Notice, &line)).collect()
+}
+
 /// The iterations of the circle and their pattern.
 pub(crate) fn evidence(detected: &LoopDetected, paint: Paint) -> Vec<String> {
-    let head = format!(
-        "{}: {} ({})",
-        if detected.unheeded { "it was told so, and nothing new came of it" } else { "going in circles" },
-        foreign(&detected.pattern),
-        clean(detected.detector.as_str())
-    );
-    let mut lines = paragraph(&head, COLUMNS, MOST);
-    lines.iter_mut().for_each(|line| *line = paint.paint(Tone::Notice, line));
+    let mut lines = head(detected, paint);
     let seen = detected.iterations.iter().map(|one| format!("#{} {}", one.iteration, clean(&one.line)));
     let seen = seen.collect();
     let all =
