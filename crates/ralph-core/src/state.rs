@@ -19,8 +19,8 @@ pub use idle::{Idle, Saved};
 use crate::check::Ledger;
 use crate::event::{
     AgentExited, DelayReason, Event, Exit, GatesFinished, InterruptCause, IterationFinished,
-    IterationInterrupted, IterationStarted, KillCause, LoopDetected, QuotaSeen, RunResumed, RunStopped,
-    StopRequest, UsageUpdated,
+    IterationInterrupted, IterationStarted, KillCause, LoopDetected, QuotaSeen, RunContinued, RunResumed,
+    RunStopped, StopRequest, UsageUpdated,
 };
 use crate::failure::FailureClass;
 use crate::hat::Bus;
@@ -265,6 +265,7 @@ impl RunState {
                 self.spending.stale = true;
                 self.phase = Phase::Ready;
             }
+            Event::RunContinued(continued) => self.apply_continued(continued),
             Event::RunPaused {} => {
                 // A pause is a wait too, but no limit ends because of it.
                 self.unjudged = None;
@@ -378,6 +379,18 @@ impl RunState {
         }
         if matches!(self.phase, Phase::Paused | Phase::Stopped) {
             self.phase = Phase::Ready;
+        }
+    }
+
+    /// What had begun began later, as far as limits are concerned. Alarms that were set by the time of day are stale.
+    fn apply_continued(&mut self, continued: &RunContinued) {
+        let later = |at: &mut Timestamp| *at = at.plus(continued.stood);
+        self.session.epoch = self.events;
+        later(&mut self.session.started_at);
+        match &mut self.phase {
+            Phase::Running(running) => later(&mut running.started_at),
+            Phase::Checking(checking) => later(&mut checking.started_at),
+            _ => {}
         }
     }
 

@@ -25,6 +25,7 @@ use crate::process::{Exit, Finished, Stream};
 use crate::redacted::Redacted;
 use crate::scratch::{Scratch, ScratchError};
 use crate::spool::Spool;
+use crate::standing;
 use crate::workspace::{Tree, path_number};
 
 /// Names that are told of what moved.
@@ -49,7 +50,7 @@ impl Drop for Round {
     fn drop(&mut self) {
         drop(self.busy.take());
         let RunGates { iteration, round, .. } = self.work;
-        let (duration, tree) = (self.started.elapsed(), self.tree.take());
+        let (duration, tree) = (standing::since(self.started), self.tree.take());
         let (moved, left_out) = (std::mem::take(&mut self.moved), std::mem::take(&mut self.left_out));
         let unseen = self.unseen.take();
         let finished = GatesFinished { iteration, round, duration, tree, moved, left_out, unseen };
@@ -68,7 +69,7 @@ impl Round {
         // Nothing was seen until the end: a round that is lost on its way proves nothing.
         let unseen = Some("the gates did not come to their end".to_owned());
         let (moved, left_out) = (Vec::new(), Vec::new());
-        Self { shared, work, started: Instant::now(), tree: None, moved, left_out, unseen, busy }
+        Self { shared, work, started: standing::now(), tree: None, moved, left_out, unseen, busy }
     }
 
     pub(crate) fn run(mut self) {

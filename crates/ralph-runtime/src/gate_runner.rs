@@ -20,6 +20,7 @@ use crate::group::{Busy, Group};
 use crate::job::{Ground, Job, JobEnd};
 use crate::output_tail::OutputTail;
 use crate::process::{self, Supervisor};
+use crate::signals::Heard;
 use crate::{lock, signals};
 
 pub struct GateRunner {
@@ -71,12 +72,12 @@ impl GateRunner {
         let busy = group.begin();
         let interrupted: Arc<Mutex<Option<Interrupt>>> = Arc::default();
         let (told, noted) = (Arc::clone(&group), Arc::clone(&interrupted));
-        let signals = signals::watch(std::sync::Weak::new(), move |command| {
-            let Command::StopRun(request) = command else { return };
+        let supervisor = Supervisor::new(process::keeper_exe()?, 1, Contain::Auto);
+        let signals = signals::watch(std::sync::Weak::new(), &supervisor, move |heard| {
+            let Heard::Asked(Command::StopRun(request)) = heard else { return };
             lock(&noted).get_or_insert(request.by);
             told.end(if request.how == StopHow::Kill { Duration::ZERO } else { GRACE });
         })?;
-        let supervisor = Supervisor::new(process::keeper_exe()?, 1, Contain::Auto);
         Ok(Self { supervisor, group, interrupted, _busy: busy, _signals: signals })
     }
 

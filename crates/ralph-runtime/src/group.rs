@@ -1,11 +1,11 @@
 //! Processes that are ended together: an agent and the commands before it, the gates of a round, the command that looks
 //! for work.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::lock;
 use crate::process::Handle;
+use crate::{lock, standing};
 
 /// Killed processes are gone long before.
 const SHUT_DOWN: Duration = Duration::from_secs(20);
@@ -73,10 +73,16 @@ impl Group {
             (state, turn)
         };
         let works = |state: &mut State| state.busy > 0 && state.turn == turn;
-        match self.changed.wait_timeout_while(state, at_most, works) {
-            Ok((_, waited)) => !waited.timed_out(),
-            Err(_) => true,
+        let end = standing::now().checked_add(at_most);
+        let mut state = state;
+        while works(&mut state) {
+            let left = end.map_or(at_most, standing::until);
+            if left.is_zero() {
+                return false;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        true
     }
 
     pub(crate) fn is_busy(&self) -> bool {

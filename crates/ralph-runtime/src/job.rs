@@ -14,6 +14,7 @@ use crate::executor::RunContext;
 use crate::group::Group;
 use crate::process::{Exit, Finished, Handle, Spec, Stream, Supervisor, resolve_program};
 use crate::sandbox::Sandbox;
+use crate::standing;
 use crate::trust::Pins;
 
 /// A command to run. No shell is involved, and there is nothing on its standard input.
@@ -93,7 +94,7 @@ impl Job<'_> {
         if group.is_ending() {
             return JobEnd::Cancelled;
         }
-        let deadline = Instant::now().checked_add(self.timeout);
+        let deadline = standing::now().checked_add(self.timeout);
         let spec = match self.spec(ground) {
             Ok(spec) => spec,
             Err(message) => return JobEnd::NotStarted { message },
@@ -142,14 +143,17 @@ fn wait(
     deadline: Option<Instant>,
     handle: &Handle,
 ) -> (Option<Finished>, bool) {
-    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    let Some(left) = left else { return (exits.recv().ok(), false) };
-    match exits.recv_timeout(left) {
-        Ok(finished) => (Some(finished), false),
-        Err(RecvTimeoutError::Disconnected) => (None, false),
-        Err(RecvTimeoutError::Timeout) => {
-            handle.terminate(GRACE);
-            (exits.recv().ok(), true)
+    let Some(deadline) = deadline else { return (exits.recv().ok(), false) };
+    loop {
+        match exits.recv_timeout(standing::until(deadline)) {
+            Ok(finished) => return (Some(finished), false),
+            Err(RecvTimeoutError::Disconnected) => return (None, false),
+            // It stood still meanwhile.
+            Err(RecvTimeoutError::Timeout) if standing::now() < deadline => {}
+            Err(RecvTimeoutError::Timeout) => {
+                handle.terminate(GRACE);
+                return (exits.recv().ok(), true);
+            }
         }
     }
 }

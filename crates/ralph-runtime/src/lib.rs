@@ -28,6 +28,7 @@ pub mod session;
 mod signals;
 pub mod sketches;
 pub mod spool;
+mod standing;
 mod survivors;
 mod timer;
 mod token;

@@ -9,7 +9,7 @@ use ralph_core::effect::Step;
 use ralph_core::engine::Engine;
 use ralph_core::event::{
     CheckpointReason, Containment, Event, FORMAT, FilesProtected, JournalCut, ProgramsPinned, ProtectedFile,
-    RunResumed, RunStarted, RunStopped,
+    RunContinued, RunResumed, RunStarted, RunStopped,
 };
 use ralph_core::ids::IterationNumber;
 use ralph_core::input::{Command, Input, Report};
@@ -30,6 +30,7 @@ use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, S
 use crate::process::{self, Supervisor};
 use crate::sandbox::{Sandbox, Unenforceable};
 use crate::secrets::Secrets;
+use crate::signals::Heard;
 use crate::sketches::Sketches;
 use crate::survivors::Survivors;
 use crate::token::Tokens;
@@ -239,17 +240,21 @@ impl OpenRun {
         if let Some(Cut { bytes }) = cut {
             let _ = inbox.send(Input::Report(Report::JournalCut(JournalCut { bytes })).into());
         }
-        let sender = inbox.clone();
         // Dropped with the session: whoever expects its end looks at this.
         let at_work = Arc::new(());
-        let _signals = signals::watch(Arc::downgrade(&at_work), move |command| {
-            drop(sender.send(Input::Command(command).into()))
+        let supervisor = supervisor(start.plan(), &inbox)?;
+        let sender = inbox.clone();
+        let _signals = signals::watch(Arc::downgrade(&at_work), &supervisor, move |heard| {
+            let input = match heard {
+                Heard::Asked(command) => Input::Command(command),
+                Heard::Continued(stood) => Input::Report(Report::RunContinued(RunContinued { stood })),
+            };
+            let _ = sender.send(input.into());
         })?;
         let tokens = Arc::new(Tokens::default());
         let at_work_weak = Arc::downgrade(&at_work);
         let service = Service::new(run.clone(), version, inbox.clone(), Arc::clone(&tokens), at_work_weak);
         let mut server = Server::start(service)?;
-        let supervisor = supervisor(start.plan(), &inbox)?;
         supervisor.prewarm();
 
         let checkpoints = checkpoints(&start, &run, &inbox);

@@ -11,6 +11,7 @@ use ralph_core::time::Timestamp;
 
 use crate::clock;
 use crate::platform::WallClockAlarm;
+use crate::standing;
 
 pub struct Timers {
     shared: Arc<Mutex<Vec<Pending>>>,
@@ -32,7 +33,7 @@ enum Due {
 impl Due {
     fn has_come(self) -> bool {
         match self {
-            Due::Monotonic(at) => Instant::now() >= at,
+            Due::Monotonic(at) => standing::now() >= at,
             Due::WallClock(at) => clock::now() >= at,
         }
     }
@@ -56,9 +57,9 @@ impl Timers {
         let due = match when {
             // A time too far away to be counted is as good as never; years will do.
             When::After(after) => Due::Monotonic(
-                Instant::now()
+                standing::now()
                     .checked_add(after)
-                    .unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 30)),
+                    .unwrap_or_else(|| standing::now() + Duration::from_secs(1 << 30)),
             ),
             When::At(at) => Due::WallClock(at),
         };
@@ -77,6 +78,7 @@ fn run(
     fired: &dyn Fn(TimerId),
 ) {
     loop {
+        standing::wait();
         let due = take_due(shared);
         if !due.is_empty() {
             due.into_iter().for_each(fired);
@@ -107,7 +109,7 @@ fn next_due(shared: &Mutex<Vec<Pending>>) -> (Option<Timestamp>, Option<Duration
         pending.iter().filter_map(|p| if let Due::WallClock(at) = p.due { Some(at) } else { None }).min();
     let monotonic =
         pending.iter().filter_map(|p| if let Due::Monotonic(at) = p.due { Some(at) } else { None }).min();
-    (wall, monotonic.map(|at| at.saturating_duration_since(Instant::now())))
+    (wall, monotonic.map(standing::until))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use crate::standing;
+
 /// From the order to end until nobody waits any more: much longer than any end takes that is not stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
 
@@ -13,7 +15,10 @@ pub(crate) fn expect_end(at_work: &Weak<()>, patience: Duration, give_up: impl F
     let at_work = at_work.clone();
     // Without a thread for it the run ends by itself or not at all, as it did before.
     let _ = std::thread::Builder::new().name("watchdog".into()).spawn(move || {
-        std::thread::sleep(patience);
+        let Some(end) = standing::now().checked_add(patience) else { return };
+        while !standing::until(end).is_zero() {
+            std::thread::sleep(standing::until(end).max(Duration::from_millis(1)));
+        }
         if at_work.upgrade().is_some() {
             give_up();
         }
@@ -29,7 +34,17 @@ pub(crate) fn expect_answer<T: Send + PartialEq + 'static>(
 ) {
     let at_work = at_work.clone();
     let _ = std::thread::Builder::new().name("watchdog".into()).spawn(move || {
-        let is_stuck = answer.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
+        let Some(end) = standing::now().checked_add(patience) else { return };
+        let is_stuck = loop {
+            let left = standing::until(end);
+            if answer.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+                break false;
+            }
+            // It may have stood still meanwhile.
+            if standing::until(end).is_zero() {
+                break true;
+            }
+        };
         if is_stuck && at_work.upgrade().is_some() {
             give_up();
         }

@@ -21,6 +21,8 @@ pub enum AskError {
     Io(#[from] io::Error),
     #[error("{message}")]
     Complaint { error: Complaint, message: String },
+    #[error("stands still (Ctrl-Z, or a STOP signal): `fg` in its shell or `kill -CONT {pid}` lets it go on")]
+    Stands { pid: i32 },
     #[error("has just ended")]
     Ended,
     #[error("gave an answer that this ralph does not understand: {0}")]
@@ -58,9 +60,33 @@ pub fn short_folder() -> PathBuf {
     PathBuf::from(format!("/tmp/ralph-{}", rustix::process::getuid().as_raw()))
 }
 
+/// The way to a run that can answer.
+pub(crate) fn connect(socket: &Path) -> Result<UnixStream, AskError> {
+    let stream = UnixStream::connect(socket)?;
+    match stopped_peer(&stream) {
+        Some(pid) => Err(AskError::Stands { pid }),
+        None => Ok(stream),
+    }
+}
+
+/// The process that listens there, if it has been stopped.
+#[cfg(target_os = "linux")]
+fn stopped_peer(stream: &UnixStream) -> Option<i32> {
+    let pid = rustix::net::sockopt::socket_peercred(stream).ok()?.pid.as_raw_nonzero().get();
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets and may hold anything, brackets too.
+    let behind_name = stat.get(memchr::memrchr(b')', &stat)? + 1..)?;
+    behind_name.starts_with(b" T").then_some(pid)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stopped_peer(_: &UnixStream) -> Option<i32> {
+    None
+}
+
 /// Asks one thing and returns the answer.
 pub fn ask(socket: &Path, asked: &Asked) -> Result<Reply, AskError> {
-    let mut stream = UnixStream::connect(socket)?;
+    let mut stream = connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(asked).map_err(io::Error::from)?;

@@ -10,7 +10,7 @@ use ralph_core::ids::Seq;
 use ralph_core::record::Record;
 use ralph_model::{Asked, Reply, Request};
 
-use crate::client::AskError;
+use crate::client::{AskError, connect};
 use crate::read::MAX_LINE;
 use crate::records::ReadError;
 
@@ -25,7 +25,7 @@ pub struct Subscription {
 impl Subscription {
     /// From this record on: those there are, and then those to come.
     pub fn open(socket: &Path, from: Seq) -> Result<Self, AskError> {
-        let mut stream = UnixStream::connect(socket)?;
+        let mut stream = connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let asked = Asked::from(Request::Subscribe { from });
         let mut line = serde_json::to_vec(&asked).map_err(io::Error::from)?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ralph_model::event::{
     AgentExited, AgentRetrying, AgentText, CommandFinished, Event, Exit, InterruptCause, JournalFailed,
-    KillCause, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled, ToolFinished,
+    KillCause, RunContinued, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled, ToolFinished,
 };
 use ralph_model::ids::IterationNumber;
 use ralph_model::marker::AgentState;
@@ -227,8 +227,14 @@ pub(crate) fn others(event: &Event, paint: Paint) -> Vec<String> {
         | Event::ProofNarrowed(_)
         | Event::BinCleaned(_)
         | Event::SurvivorsSwept(_) => trust::lines(event, paint),
+        Event::RunContinued(e) => vec![paint.dim(&continued(e))],
         other => gates::claim(other).map(dim).into_iter().collect(),
     }
+}
+
+/// `continued; it stood still for 5m, which counts for no limit`
+fn continued(continued: &RunContinued) -> String {
+    format!("continued; it stood still for {}, which counts for no limit", duration(continued.stood))
 }
 
 /// Everything about an event but its time, iteration and type.
@@ -296,6 +302,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             let reason = paint.paint(Tone::of_stop(e.kind), &clean(e.reason.as_str()));
             format!("{reason}: {} (exit code {})", foreign(&e.message), e.exit_code)
         }
+        Event::RunContinued(e) => continued(e),
         other => trust::details(other).or_else(|| net::details(other)).unwrap_or_else(|| fields(other)),
     }
 }

@@ -32,6 +32,7 @@ mod sandbox;
 mod schema;
 mod show;
 mod signals;
+mod standing;
 mod stop;
 mod stuck;
 mod terminal;

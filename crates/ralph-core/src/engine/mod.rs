@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use crate::effect::{Effect, Step, When};
 use crate::event::{
-    About, AgentKilled, Event, JournalFailed, KillCause, RunStarted, RunStopped, StopHow, StopRequest,
-    TimerId, TimerSlot,
+    About, AgentKilled, Event, JournalFailed, KillCause, RunContinued, RunStarted, RunStopped, StopHow,
+    StopRequest, TimerId, TimerSlot,
 };
 use crate::guard::{Asked, Guards, Scope};
 use crate::hat::Routes;
@@ -179,6 +179,7 @@ impl Turn<'_> {
             Report::WakeTriggered(woken) => self.woken(woken),
             Report::LedgerRead(read) => self.ledger_read(read),
             Report::TimerFired(timer) => self.timer_fired(timer),
+            Report::RunContinued(continued) => self.continued(continued),
             Report::JournalFailed(failed) => self.journal_failed(failed.message),
             // Any other report is a fact to remember: nothing is decided about it.
             fact => self.emit(fact.into()),
@@ -287,6 +288,14 @@ impl Turn<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The alarms of the session were set for times of day that are too early now.
+    fn continued(&mut self, continued: RunContinued) {
+        self.emit(Event::RunContinued(continued));
+        if self.state().phase != Phase::Stopped {
+            self.start_session_alarms();
         }
     }
 

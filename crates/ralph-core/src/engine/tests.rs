@@ -6,6 +6,7 @@ mod money;
 mod patience;
 mod proof;
 mod resume;
+mod standing;
 mod stuck;
 mod told;
 

@@ -93,6 +93,15 @@ pub struct RunStopped {
     pub tree: Option<String>,
 }
 
+/// A person had stopped ralph (Ctrl-Z), and everything below it stood still as well. Now all of it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunContinued {
+    /// How long it stood still. No limit counts that.
+    #[serde(rename = "stood_ms", with = "millis")]
+    #[schemars(with = "u64")]
+    pub stood: Duration,
+}
+
 /// The journal can no longer be written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct JournalFailed {

@@ -174,6 +174,7 @@ vocabulary! {
         "checkpoint.saved" => CheckpointSaved(CheckpointSaved): run, synced, hidden;
         "checkpoint.failed" => CheckpointFailed(CheckpointFailed): run, buffered, line;
         "checkpoint.restored" => CheckpointRestored(CheckpointRestored): run, synced, line;
+        "run.continued" => RunContinued(RunContinued): run, buffered, line;
         "journal.cut" => JournalCut(JournalCut): run, buffered, hidden;
         "journal.failed" => JournalFailed(JournalFailed): run, buffered, line;
     }

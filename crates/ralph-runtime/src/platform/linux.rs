@@ -16,12 +16,13 @@ use rustix::time::{
 
 use crate::clock;
 
-/// Whether this process was started with SIGHUP ignored.
-pub fn ignores_hangup() -> bool {
+/// Whether this process was started with this signal ignored.
+pub fn ignores(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     // The lowest bit is signal 1.
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+    let bit = u32::try_from(signal - 1).ok().and_then(|bit| 1_u64.checked_shl(bit)).unwrap_or(0);
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & bit != 0)
 }
 
 /// Tells when one of some files, or something in one of some folders, has changed. A file need not be there yet.

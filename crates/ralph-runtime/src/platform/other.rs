@@ -36,7 +36,7 @@ impl PathChanges {
 }
 
 /// Not known without `/proc`: a HUP ends the run, as without `nohup`.
-pub fn ignores_hangup() -> bool {
+pub fn ignores(_signal: i32) -> bool {
     false
 }
 

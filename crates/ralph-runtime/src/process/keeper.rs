@@ -22,6 +22,7 @@ use signal_hook::consts::signal::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIG
 use super::types::{Spec, Stdin};
 use super::wire::{self, Lines, Message, Order, WorkDescriptors};
 use super::{above, platform};
+use crate::standing;
 
 /// The first argument of a keeper.
 pub const KEEPER_ARG: &str = "__keeper";
@@ -95,14 +96,15 @@ fn work(inside: Option<(i32, platform::Outside)>) -> io::Result<()> {
     let Some((spec, WorkDescriptors { lock, stdin })) = wire::receive_spec(&control, &mut lines)? else {
         return Ok(());
     };
-    let since = Instant::now();
+    let since = standing::now();
     let agent = match start(&spec, stdin, inside.is_some()) {
         Ok(agent) => agent,
         Err(exit) => return wire::send(&control, &Message::SpawnFailed { exit }),
     };
     // From here on nothing returns early: there is something to kill.
     let_go_of_output();
-    let mut watch = Watch { control, child_died, lines, agent, since, kill_at: None, told: false };
+    let mut watch =
+        Watch { control, child_died, lines, agent, since, kill_at: None, told: false, halted: Vec::new() };
     // One that has died meanwhile is still there: it is collected below.
     let outside = inside.and_then(|(_, outside)| outside.number_of(agent));
     watch.tell(&Message::Started { pid: outside.unwrap_or(agent.as_raw_pid()) });
@@ -207,6 +209,8 @@ struct Watch {
     kill_at: Option<Instant>,
     /// It was told to end.
     told: bool,
+    /// What was stopped and is to go on. Who had been stopped by somebody else is not among them.
+    halted: Vec<Pid>,
 }
 
 impl Watch {
@@ -250,7 +254,7 @@ impl Watch {
             Some(code) => Exit::Code(code),
             None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
         };
-        let micros = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let micros = u64::try_from(standing::since(self.since).as_micros()).unwrap_or(u64::MAX);
         self.tell(&Message::Exited { exit, micros, told: self.told });
     }
 
@@ -266,7 +270,9 @@ impl Watch {
     }
 
     fn wait(&mut self) -> News {
-        let timeout = self.kill_at.map(|at| timespec(at.saturating_duration_since(Instant::now())));
+        // What stands still gets no nearer to its end.
+        let kill_at = self.kill_at.filter(|_| !standing::stands());
+        let timeout = kill_at.map(|at| timespec(standing::until(at)));
         let mut fds =
             [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.child_died, PollFlags::IN)];
         match poll(&mut fds, timeout.as_ref()) {
@@ -282,7 +288,7 @@ impl Watch {
             return News::Kill;
         }
         match self.kill_at {
-            Some(at) if Instant::now() >= at => News::Kill,
+            Some(at) if standing::now() >= at => News::Kill,
             _ => News::None,
         }
     }
@@ -298,10 +304,23 @@ impl Watch {
         while let Some(order) = self.lines.next() {
             match order {
                 Ok(Order::Terminate { grace_ms }) => self.terminate(Duration::from_millis(grace_ms)),
+                Ok(Order::Stand) => self.stand(),
+                Ok(Order::GoOn) => self.go_on(),
                 Ok(Order::Kill) | Err(_) => return News::Kill,
             }
         }
         News::None
+    }
+
+    fn stand(&mut self) {
+        standing::stand();
+        self.halted.extend(platform::halt());
+        self.tell(&Message::Stands);
+    }
+
+    fn go_on(&mut self) {
+        platform::set_going(&std::mem::take(&mut self.halted));
+        standing::go_on();
     }
 
     fn terminate(&mut self, grace: Duration) {
@@ -312,7 +331,7 @@ impl Watch {
             // A stopped process hears TERM only when it goes on.
             let _ = kill_process_group(self.agent, Signal::CONT);
         }
-        let at = Instant::now().checked_add(grace);
+        let at = standing::now().checked_add(grace);
         self.kill_at = match (self.kill_at, at) {
             (Some(old), Some(new)) => Some(old.min(new)),
             (old, new) => new.or(old),

@@ -153,6 +153,43 @@ pub(super) fn kill(pid: Pid, found: Stat, groups_done: &mut HashSet<Pid>) {
     let _ = kill_process(pid, Signal::KILL);
 }
 
+/// Looks at everything below this process for as long as there is somebody new. A crowd that forks faster is not waited for.
+const HALT_ROUNDS: usize = 50;
+
+/// Stops everything below this process. Returns who did not stand still before.
+///
+/// Parents first, so that none sees its child stop and acts on it. Who is stopped forks no more, and a fork that meets the signal
+/// is begun again after it: a round that finds nobody new has stopped all.
+pub(super) fn halt() -> Vec<Pid> {
+    let mut halted = Vec::new();
+    for _ in 0..HALT_ROUNDS {
+        let mut family = Family::below(getpid());
+        let moving: Vec<Pid> = newest_first()
+            .into_iter()
+            .rev()
+            .filter(|pid| !halted.contains(pid))
+            .filter(|pid| family.member(*pid).is_some_and(|found| !found.dead && !found.stopped))
+            .collect();
+        if moving.is_empty() {
+            break;
+        }
+        for pid in moving {
+            if kill_process(pid, Signal::STOP).is_ok() {
+                halted.push(pid);
+            }
+        }
+    }
+    halted
+}
+
+/// Lets these go on, those of them that are still below this process.
+pub(super) fn set_going(halted: &[Pid]) {
+    let mut family = Family::below(getpid());
+    for pid in halted.iter().rev().filter(|pid| family.member(**pid).is_some()) {
+        let _ = kill_process(*pid, Signal::CONT);
+    }
+}
+
 /// For ralph, when a keeper died under its program: kills the keeper's session and everything below it. Weaker than
 /// [`sweep`], as orphans that left the session cannot be told from strangers. The dead keeper must not be collected
 /// yet, so that its number still means its session. Returns how many were killed.
@@ -192,6 +229,7 @@ pub(super) fn newest_first() -> Vec<Pid> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) dead: bool,
+    stopped: bool,
     pub(super) parent: Option<Pid>,
     group: Option<Pid>,
     session: Option<Pid>,
@@ -206,9 +244,10 @@ impl Stat {
     fn parse(line: &[u8]) -> Option<Self> {
         let name_end = line.iter().rposition(|&byte| byte == b')')?;
         let mut fields = str::from_utf8(line.get(name_end + 1..)?).ok()?.split_ascii_whitespace();
-        let dead = matches!(fields.next()?, "Z" | "X");
+        let state = fields.next()?;
+        let (dead, stopped) = (matches!(state, "Z" | "X"), matches!(state, "T" | "t"));
         let mut pid = || -> Option<Option<Pid>> { Some(fields.next()?.parse().ok().and_then(Pid::from_raw)) };
-        Some(Self { dead, parent: pid()?, group: pid()?, session: pid()? })
+        Some(Self { dead, stopped, parent: pid()?, group: pid()?, session: pid()? })
     }
 }
 
@@ -273,7 +312,10 @@ mod tests {
     #[test]
     fn a_name_cannot_forge_the_fields_after_it() {
         let stat = Stat::parse(b"12 (a) S 1 1 1 (x) \xff) R 7 8 9 0 -1 4194304").unwrap();
-        assert_eq!(stat, Stat { dead: false, parent: pid(7), group: pid(8), session: pid(9) });
+        assert_eq!(
+            stat,
+            Stat { dead: false, stopped: false, parent: pid(7), group: pid(8), session: pid(9) }
+        );
         assert!(Stat::parse(b"12 (zombie) Z 7 8 9 0").unwrap().dead);
     }
 

@@ -18,6 +18,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::children::Children;
 use super::keeper::{KEEPER_ARG, NAMESPACE_ARG};
 use super::platform;
+use super::stillness::Stillness;
 use super::types::Spec;
 use super::wire::{self, Lines, Message};
 
@@ -150,12 +151,22 @@ pub(super) struct Pool {
     /// Held while keepers are made ready ahead of time.
     starting: Mutex<()>,
     pub(super) children: Children,
+    pub(super) stillness: Stillness,
 }
 
 impl Pool {
     pub(super) fn new(exe: PathBuf, size: usize, contain: Contain) -> Self {
         let (refused, warm, starting) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { exe, size, contain, refused, warm, starting, children: Children::default() }
+        Self {
+            exe,
+            size,
+            contain,
+            refused,
+            warm,
+            starting,
+            children: Children::default(),
+            stillness: Stillness::default(),
+        }
     }
 
     fn warm(&self) -> MutexGuard<'_, Vec<Keeper>> {

@@ -2,9 +2,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,13 +11,13 @@ use ralph_agents::Stream;
 use ralph_core::event::{Containment, Exit, KeeperStarted};
 use ralph_core::plan::Contain;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
 
 use super::input::Input;
+use super::link::{SharedLink, Wish};
 use super::pool::{Keeper, Pool};
 use super::types::{Finished, Spec, Stdin};
 use super::watch::{Watch, keeper_lost};
-use super::wire::{self, Order};
+use crate::standing;
 
 /// Starts programs. Cheap to clone; clones share the keepers that were started ahead of time.
 #[derive(Clone)]
@@ -50,6 +49,16 @@ impl Supervisor {
     /// Starts the keepers that are to be kept ready, in the background. After the first `spawn` this happens by itself.
     pub fn prewarm(&self) {
         self.pool.refill();
+    }
+
+    /// Lets everything that was started stand still, and starts nothing more. Returns when it stands, or after a while.
+    pub fn stand(&self) {
+        self.pool.stillness.stand();
+    }
+
+    /// Lets what stands still go on.
+    pub fn go_on(&self) {
+        self.pool.stillness.go_on();
     }
 
     /// Starts a program and returns at once.
@@ -84,7 +93,7 @@ impl Supervisor {
     ) -> Handle {
         let shared = Arc::new(SharedLink::default());
         let ending =
-            Ending { shared: Arc::clone(&shared), on_exit: Some(Box::new(on_exit)), since: Instant::now() };
+            Ending { shared: Arc::clone(&shared), on_exit: Some(Box::new(on_exit)), since: standing::now() };
         let lock = match lock.map(|lock| lock.try_clone_to_owned()).transpose() {
             Ok(lock) => lock,
             Err(error) => {
@@ -109,6 +118,7 @@ fn supervise(
     mut on_output: impl FnMut(Stream, &[u8], &mut Input),
     ending: Ending,
 ) {
+    let start = pool.stillness.start(&ending.shared);
     let (keeper, input) = match put_to_work(pool, spec, lock) {
         Ok(started) => started,
         Err(error) => return ending.not_started(&error),
@@ -117,14 +127,16 @@ fn supervise(
         tell(started);
     }
     ending.shared.connect(&keeper);
+    drop(start);
     pool.refill();
-    let mut watch = Watch::new(keeper, pool, input, spec.drain);
+    let mut watch = Watch::new(keeper, pool, input, spec.drain, &ending.shared);
     let mut started = |pid, input: &mut Input| {
         ending.shared.link().pid = Some(pid);
         on_start(pid, input);
     };
     let finished = watch.run(&mut on_output, &mut started);
     ending.call(finished);
+    pool.stillness.changed();
     watch.collect_keeper();
 }
 
@@ -174,7 +186,7 @@ impl Drop for Ending {
         self.shared.disconnect();
         on_exit(Finished {
             exit: keeper_lost(),
-            duration: self.since.elapsed(),
+            duration: standing::since(self.since),
             was_told: true,
             killed_leftovers: 0,
             leftovers_alive: false,
@@ -199,98 +211,12 @@ impl Handle {
     /// bring the KILL forward.
     pub fn terminate(&self, grace: Duration) {
         // The far future if it overflows; a second `terminate` still brings it forward.
-        let at = Instant::now().checked_add(grace);
+        let at = standing::now().checked_add(grace);
         self.shared.order(Wish::Kill { at });
     }
 
     /// KILL to everything, now, whatever `terminate` has promised.
     pub fn kill(&self) {
         self.shared.order(Wish::KillNow);
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Wish {
-    Kill { at: Option<Instant> },
-    KillNow,
-}
-
-impl Wish {
-    fn beats(self, old: Option<Wish>) -> bool {
-        match (old, self) {
-            (None, _) => true,
-            (Some(Wish::KillNow), _) => false,
-            (Some(Wish::Kill { .. }), Wish::KillNow) => true,
-            (Some(Wish::Kill { at: Some(old) }), Wish::Kill { at: Some(new) }) => new < old,
-            (Some(Wish::Kill { at: old }), Wish::Kill { at: new }) => old.is_none() && new.is_some(),
-        }
-    }
-
-    fn send(self, keeper: &Line) {
-        let order = match self {
-            Wish::KillNow => Order::Kill,
-            Wish::Kill { at } => {
-                let grace = at.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
-                Order::Terminate { grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }
-            }
-        };
-        // A keeper that is gone needs no orders.
-        let _ = wire::send(&keeper.control, &order);
-        // An agent, or a person with a broad pattern, may have stopped it. Not collected yet, so the number is its.
-        let _ = keeper.pid.map(|pid| kill_process(pid, Signal::CONT));
-        let _ = keeper.init.as_ref().map(|init| pidfd_send_signal(init, Signal::CONT));
-    }
-}
-
-/// The way to a keeper that has its work.
-struct Line {
-    control: Arc<UnixStream>,
-    pid: Option<Pid>,
-    init: Option<OwnedFd>,
-}
-
-/// What a handle and the thread that watches the program share.
-#[derive(Default)]
-struct SharedLink {
-    link: Mutex<Link>,
-}
-
-#[derive(Default)]
-struct Link {
-    keeper: Option<Line>,
-    pid: Option<u32>,
-    /// The strongest wish so far. Sent when the keeper has its work, if that is later.
-    wish: Option<Wish>,
-}
-
-impl SharedLink {
-    fn link(&self) -> MutexGuard<'_, Link> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn order(&self, wish: Wish) {
-        let mut link = self.link();
-        if wish.beats(link.wish) {
-            link.wish = Some(wish);
-            if let Some(keeper) = &link.keeper {
-                wish.send(keeper);
-            }
-        }
-    }
-
-    fn connect(&self, keeper: &Keeper) {
-        let pid = i32::try_from(keeper.child.id()).ok().and_then(Pid::from_raw);
-        // Without it a stopped init is not set going, and is killed a little later.
-        let init = keeper.init.as_ref().and_then(|init| init.pidfd.try_clone().ok());
-        let line = Line { control: Arc::clone(&keeper.control), pid, init };
-        let mut link = self.link();
-        if let Some(wish) = link.wish {
-            wish.send(&line);
-        }
-        link.keeper = Some(line);
-    }
-
-    fn disconnect(&self) {
-        self.link().keeper = None;
     }
 }

@@ -15,10 +15,12 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 
 use super::input::Input;
 use super::keeper::timespec;
+use super::link::SharedLink;
 use super::platform;
 use super::pool::{Keeper, Pool};
 use super::types::Finished;
 use super::wire::Message;
+use crate::standing;
 
 /// How long a keeper may take to kill everything before ralph goes on without it.
 const SWEEP_BOUND: Duration = Duration::from_secs(5);
@@ -28,6 +30,7 @@ pub(super) struct Watch {
     keeper: Keeper,
     pool: Arc<Pool>,
     input: Input,
+    link: Arc<SharedLink>,
     drain: Duration,
     since: Instant,
     phase: Phase,
@@ -68,14 +71,21 @@ struct Ready {
 }
 
 impl Watch {
-    pub(super) fn new(keeper: Keeper, pool: &Arc<Pool>, input: Input, drain: Duration) -> Self {
+    pub(super) fn new(
+        keeper: Keeper,
+        pool: &Arc<Pool>,
+        input: Input,
+        drain: Duration,
+        link: &Arc<SharedLink>,
+    ) -> Self {
         let capacity = [&keeper.stdout, &keeper.stderr].into_iter().flatten().map(platform::grow_pipe).sum();
         Self {
             keeper,
             pool: Arc::clone(pool),
             input,
+            link: Arc::clone(link),
             drain,
-            since: Instant::now(),
+            since: standing::now(),
             phase: Phase::Starting,
             exit: None,
             duration: None,
@@ -118,7 +128,7 @@ impl Watch {
         }
         Finished {
             exit: self.exit.take().unwrap_or_else(keeper_lost),
-            duration: self.duration.unwrap_or_else(|| self.since.elapsed()),
+            duration: self.duration.unwrap_or_else(|| standing::since(self.since)),
             // Where nobody heard of its end it was not its own.
             was_told: self.was_told || self.duration.is_none(),
             killed_leftovers: self.killed_leftovers,
@@ -149,7 +159,7 @@ impl Watch {
         let timeout = match self.phase {
             Phase::Starting | Phase::Running => None,
             Phase::Sweeping { until } | Phase::Draining { until, .. } => {
-                Some(timespec(until.saturating_duration_since(Instant::now())))
+                Some(timespec(standing::until(until)))
             }
         };
         // After the keeper's last word only the pipes matter. Its hang-up would wake us for ever.
@@ -197,7 +207,7 @@ impl Watch {
             // Heard before it got its work.
             Message::Ready { .. } | Message::Refused { .. } => {}
             Message::Started { pid } => {
-                self.since = Instant::now();
+                self.since = standing::now();
                 self.phase = Phase::Running;
                 on_pid(pid.unsigned_abs(), &mut self.input);
             }
@@ -207,6 +217,10 @@ impl Watch {
                 self.start_draining();
             }
             Message::Killing => self.start_sweeping(),
+            Message::Stands => {
+                self.link.stands();
+                self.pool.stillness.changed();
+            }
             Message::Exited { exit, micros, told } => {
                 self.was_told = told;
                 self.exit = Some(exit);
@@ -254,7 +268,7 @@ impl Watch {
     }
 
     fn advance(&mut self, got: usize) {
-        let now = Instant::now();
+        let now = standing::now();
         match &mut self.phase {
             Phase::Starting | Phase::Running => {}
             Phase::Sweeping { until } => {
@@ -302,5 +316,5 @@ pub(super) fn keeper_lost() -> Exit {
 
 /// A day is for ever here, and cannot overflow.
 fn after(duration: Duration) -> Instant {
-    Instant::now() + duration.min(Duration::from_secs(24 * 60 * 60))
+    standing::now() + duration.min(Duration::from_secs(24 * 60 * 60))
 }

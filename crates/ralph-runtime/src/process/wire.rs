@@ -4,6 +4,8 @@
 //! keeper  ready | refused       in its own session, deaf to signals: it can be given work
 //! ralph  spec (+ fds)           once: the lock, and the program's end of its standard input
 //! keeper  started | spawn_failed
+//! ralph  stand, go_on          any number of times
+//! keeper  stands                for each `stand`
 //! ralph  terminate, kill       any number of times; closing the socket is `kill`
 //! keeper  killing               only if it came to that
 //! keeper  exited                the program itself
@@ -52,6 +54,8 @@ pub(super) enum Message {
         exit: Exit,
     },
     Killing,
+    /// Everything below it has stopped.
+    Stands,
     Exited {
         exit: Exit,
         micros: u64,
@@ -67,8 +71,13 @@ pub(super) enum Message {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
-    Terminate { grace_ms: u64 },
+    Terminate {
+        grace_ms: u64,
+    },
     Kill,
+    /// Everything below the keeper stands still until it is to go on.
+    Stand,
+    GoOn,
 }
 
 /// What a keeper needs of a [`Spec`].

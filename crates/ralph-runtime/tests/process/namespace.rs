@@ -81,11 +81,14 @@ fn a_stopped_keeper_changes_nothing() {
     if contain() == Contain::Keeper {
         return;
     }
-    let run = start(sh("echo up; read x; sleep 0.01; exit 3"));
+    let folder = tempfile::tempdir().unwrap();
+    let go = folder.path().join("go");
+    let run = start(sh(&format!("echo up; while [ ! -e {} ]; do sleep 0.01; done; exit 3", go.display())));
     run.await_output("up");
     let keeper = parent(parent(run.handle.pid().unwrap()));
     kill_process(pid(keeper), Signal::STOP).unwrap();
     await_stopped(keeper);
+    std::fs::write(go, "").unwrap();
     assert!(matches!(run.await_exit().end.exit, Exit::Code(3)));
     await_end(pid(keeper));
 }

@@ -137,7 +137,9 @@ impl Listener {
                 Happened::Woken => {}
                 // It is the shell's now, and as the shell wants it.
                 Happened::Background => keys = None,
-                Happened::Continued => keys.iter().for_each(SingleKeys::again),
+                // In the background (`bg`) who changes the terminal is stopped by the system.
+                Happened::Continued if is_in_front() => keys.iter().for_each(SingleKeys::again),
+                Happened::Continued => keys = None,
                 Happened::Key => match read_keys() {
                     Some(typed) => self.press(&typed),
                     // The terminal is gone.

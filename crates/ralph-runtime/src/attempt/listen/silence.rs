@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Activity;
-use crate::lock;
+use crate::{lock, standing};
 
 /// The slowest agent that was measured ends 24 seconds after its last word: qwen, with a process in the background, on a
 /// machine that had nothing else to do.
@@ -35,14 +35,14 @@ impl State {
 
 impl Silence {
     pub(crate) fn watch(timeout: Option<Duration>) -> Self {
-        let state = State { since: Instant::now(), activity: Activity::default(), over: false };
+        let state = State { since: standing::now(), activity: Activity::default(), over: false };
         Self { timeout, shared: Arc::new((Mutex::new(state), Condvar::new())) }
     }
 
     /// The agent printed something. While a tool of its own runs it may be silent.
     pub(crate) fn heard(&self, activity: Activity) {
         let mut state = lock(&self.shared.0);
-        state.since = Instant::now();
+        state.since = standing::now();
         if state.activity != activity {
             state.activity = activity;
             self.shared.1.notify_all();
@@ -58,7 +58,7 @@ impl Silence {
     pub(crate) fn wait(&self, silent: impl FnOnce(Duration, bool)) {
         let mut state = lock(&self.shared.0);
         while !state.over {
-            let quiet = state.since.elapsed();
+            let quiet = standing::since(state.since);
             let limit = state.limit(self.timeout);
             state = match limit {
                 Some(limit) if quiet >= limit => return silent(quiet, state.activity.ended),

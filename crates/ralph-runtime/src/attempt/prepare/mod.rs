@@ -8,7 +8,6 @@ pub mod task;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use ralph_agents::Opening;
 use ralph_core::marker::Rules;
@@ -23,6 +22,7 @@ use crate::executor::RunContext;
 use crate::lock;
 use crate::process::{Spec, Stdin, resolve_program};
 use crate::spool::Spool;
+use crate::standing;
 use crate::workspace::scan;
 
 /// One argument may not be longer on Linux.
@@ -35,10 +35,10 @@ impl Attempt {
         self.offer_ralph()?;
         let level = self.shared.sandbox.of_agent(hat::sandbox(plan, &self.spawn.prompt));
         let path = self.shared.path_variable(level);
-        let begun = Instant::now();
+        let begun = standing::now();
         self.wait_before_commands();
         let task = task::text(self);
-        let _ = self.before.set(begun.elapsed());
+        let _ = self.before.set(standing::since(begun));
         let task = task.map_err(|error| match error {
             TaskError::Killed => NotPrepared::Killed,
             TaskError::Empty(message) => NotPrepared::NoPrompt(message),
