@@ -12,6 +12,7 @@ pub mod cost;
 mod evidence;
 mod fold;
 mod forecast;
+mod gates;
 mod listing;
 mod net;
 mod next;
@@ -27,6 +28,9 @@ pub mod text;
 
 pub use fold::{Fold, ROWS};
 pub use forecast::{Forecast, Left};
+pub use gates::{
+    AuditTree, AuditedCheat, AuditedGate, Bisection, BisectionStep, GateAudit, GateListing, GateTrial,
+};
 pub use listing::RunListing;
 pub use net::{BestSoFar, NetNow, WorktreeNow};
 pub use request::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Right};

@@ -5,9 +5,9 @@ use std::path::Path;
 use ralph_core::plan::Gate;
 use ralph_evidence::cheat::verdict::{Base, Fate, Findings, Tried};
 use ralph_evidence::cheat::{Copy, NOTHING_DONE, by_hand};
+use ralph_model::{AuditTree, AuditedCheat, AuditedGate, GateAudit};
 use ralph_runtime::gate_audit::{AuditError, Audited};
 use ralph_store::Store;
-use serde_json::{Value, json};
 
 use super::{Progress, exit_code, load_some};
 use crate::args::GatesAuditArgs;
@@ -47,7 +47,7 @@ pub fn audit(args: GatesAuditArgs) -> Result<u8, CliError> {
     }
     let report = Report { workspace: &workspace, gates: &gates, audited: &audited };
     match args.definition.json {
-        true => crate::io::print_json(&report.json())?,
+        true => crate::io::print_json(&report.typed())?,
         false => crate::io::print(&report.text())?,
     }
     Ok(u8::from(!audited.findings.is_clean()))
@@ -114,56 +114,58 @@ impl Report<'_> {
         by_hand(&copy, &tried.edits, &gates)
     }
 
-    fn json(&self) -> Value {
+    fn typed(&self) -> GateAudit {
         let findings = self.findings();
-        let gate = |gate: &Gate| {
-            let ran = findings.untouched.iter().find(|ran| ran.name == gate.name);
-            let passes = ran.is_some_and(|ran| ran.passed);
-            json!({
-                "name": gate.name,
-                "run": gate.run,
-                "passes_already": passes,
-                "why": ran.filter(|_| !passes).map(|ran| ran.why.clone()),
-            })
+        GateAudit {
+            workspace: self.workspace.to_owned(),
+            gates: self.gates.iter().map(|gate| self.gate(gate)).collect(),
+            tree: tree(&findings.base),
+            cheats: findings.tried.iter().map(|one| self.cheat(one)).collect(),
+            let_through: findings.let_through().count(),
+            unsteady: findings.unsteady,
+            clean: findings.is_clean(),
+            notes: self.audited.notes.clone(),
+        }
+    }
+
+    fn gate(&self, gate: &Gate) -> AuditedGate {
+        let ran = self.findings().untouched.iter().find(|ran| ran.name == gate.name);
+        let passes_already = ran.is_some_and(|ran| ran.passed);
+        AuditedGate {
+            name: gate.name.clone(),
+            run: gate.run.clone(),
+            passes_already,
+            why: ran.filter(|_| !passes_already).map(|ran| ran.why.clone()),
+        }
+    }
+
+    fn cheat(&self, one: &Tried) -> AuditedCheat {
+        let let_through = one.fate == Fate::LetThrough;
+        let (caught_by, why) = match &one.fate {
+            Fate::Caught { by, why } => (Some(by.clone()), Some(why.clone())),
+            Fate::LetThrough => (None, None),
         };
-        let cheat = |one: &Tried| {
-            let is_through = one.fate == Fate::LetThrough;
-            let (by, why) = match &one.fate {
-                Fate::Caught { by, why } => (Some(by), Some(why)),
-                Fate::LetThrough => (None, None),
-            };
-            json!({
-                "name": one.cheat.name,
-                "what": one.cheat.what,
-                "let_through": is_through,
-                "caught_by": by,
-                "why": why,
-                "close": is_through.then_some(&one.cheat.cure),
-                "by_hand": is_through.then(|| self.by_hand(one)),
-            })
-        };
-        json!({
-            "workspace": self.workspace,
-            "gates": self.gates.iter().map(gate).collect::<Vec<_>>(),
-            "tree": tree(&findings.base),
-            "cheats": findings.tried.iter().map(cheat).collect::<Vec<_>>(),
-            "let_through": findings.let_through().count(),
-            "unsteady": findings.unsteady,
-            "clean": findings.is_clean(),
-            "notes": self.audited.notes,
-        })
+        AuditedCheat {
+            name: one.cheat.name.clone(),
+            what: one.cheat.what.clone(),
+            let_through,
+            caught_by,
+            why,
+            close: let_through.then(|| one.cheat.cure.clone()),
+            by_hand: let_through.then(|| self.by_hand(one)),
+        }
     }
 }
 
 /// The tree on which the cheats were tried.
-fn tree(base: &Base) -> Value {
+fn tree(base: &Base) -> AuditTree {
     match base {
-        Base::Untouched => json!({ "kind": "untouched" }),
+        Base::Untouched => AuditTree::Untouched,
         Base::Broken { breakage, builds } => {
-            json!({ "kind": "broken", "what": breakage.what, "builds": builds })
+            AuditTree::Broken { what: breakage.what.clone(), builds: *builds }
         }
-        Base::Unnoticed { tried } => json!({ "kind": "unnoticed", "tried": tried }),
-        Base::NothingToBreak => json!({ "kind": "nothing_to_break" }),
+        Base::Unnoticed { tried } => AuditTree::Unnoticed { tried: tried.clone() },
+        Base::NothingToBreak => AuditTree::NothingToBreak,
     }
 }
 
@@ -219,6 +221,10 @@ fn verdict(findings: &Findings) -> String {
             "no cheat was tried: each would pass as the broken code does".to_owned()
         }
         (Base::NothingToBreak, _) => "no cheat was tried".to_owned(),
-        _ => format!("{tried} cheats tried: {through} let through, {} caught", tried - through),
+        _ => format!(
+            "{tried} cheat{} tried: {through} let through, {} caught",
+            if tried == 1 { "" } else { "s" },
+            tried - through
+        ),
     }
 }

@@ -3,7 +3,7 @@
 use ralph_config::gates::Listed;
 use ralph_core::duration;
 use ralph_core::plan::GateWhen;
-use serde_json::json;
+use ralph_model::GateListing;
 
 use super::{load, none};
 use crate::args::GatesListArgs;
@@ -12,24 +12,23 @@ use crate::error::CliError;
 pub fn list(args: GatesListArgs) -> Result<u8, CliError> {
     let (_, gates) = load(args.target, &args.definition)?;
     match (args.definition.json, gates.gates.is_empty()) {
-        (true, _) => crate::io::print_json(&gates.gates.iter().map(json_of).collect::<Vec<_>>())?,
+        (true, _) => crate::io::print_json(&gates.gates.iter().map(listing).collect::<Vec<_>>())?,
         (_, true) => crate::io::show(&none(&gates))?,
         (_, false) => crate::io::print(&told(&gates.gates, ralph_ui::terminal_width()))?,
     }
     Ok(0)
 }
 
-fn json_of(one: &Listed) -> serde_json::Value {
-    let Listed { gate, from } = one;
-    json!({
-        "name": gate.name,
-        "run": gate.run,
-        "kind": gate.kind.map(|kind| kind.noun()),
-        "required": gate.required,
-        "when": when(gate.when),
-        "timeout_ms": u64::try_from(gate.timeout.as_millis()).unwrap_or(u64::MAX),
-        "from": from,
-    })
+fn listing(Listed { gate, from }: &Listed) -> GateListing {
+    GateListing {
+        name: gate.name.clone(),
+        run: gate.run.clone(),
+        kind: gate.kind.map(|kind| kind.noun().to_owned()),
+        required: gate.required,
+        when: when(gate.when).to_owned(),
+        timeout_ms: u64::try_from(gate.timeout.as_millis()).unwrap_or(u64::MAX),
+        from: from.clone(),
+    }
 }
 
 fn when(when: GateWhen) -> &'static str {

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use ralph_config::gates::Listed;
 use ralph_config::nearest;
 use ralph_core::plan::Gate;
+use ralph_model::GateTrial;
 use ralph_runtime::gate_runner::{GateOutcome, GateRunner, Place};
 use ralph_runtime::scratch::Scratch;
 use ralph_runtime::session::{SessionError, lock_workspace};
 use ralph_runtime::workspace::WorkspaceLock;
 use ralph_store::Store;
 use ralph_ui::format::duration;
-use serde_json::json;
 
 use super::{Progress, exit_code, load_some};
 use crate::args::GatesRunArgs;
@@ -46,7 +46,7 @@ pub fn run(args: GatesRunArgs) -> Result<u8, CliError> {
         results.push((gate, outcome));
     }
     if json {
-        crate::io::print_json(&results.iter().map(json_of).collect::<Vec<_>>())?;
+        crate::io::print_json(&results.iter().map(trial).collect::<Vec<_>>())?;
     }
     let failed = results.iter().any(|(gate, outcome)| gate.required && !outcome.passed);
     Ok(u8::from(failed))
@@ -122,16 +122,16 @@ fn told(gate: &Gate, outcome: &GateOutcome) -> String {
     }
 }
 
-fn json_of((gate, outcome): &(Gate, GateOutcome)) -> serde_json::Value {
-    json!({
-        "name": gate.name,
-        "run": gate.run,
-        "required": gate.required,
-        "passed": outcome.passed,
-        "exit_code": outcome.exit_code,
-        "timed_out": outcome.timed_out,
-        "error": outcome.error,
-        "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
-        "tail": outcome.tail,
-    })
+fn trial((gate, outcome): &(Gate, GateOutcome)) -> GateTrial {
+    GateTrial {
+        name: gate.name.clone(),
+        run: gate.run.clone(),
+        required: gate.required,
+        passed: outcome.passed,
+        exit_code: outcome.exit_code,
+        timed_out: outcome.timed_out,
+        error: outcome.error.clone(),
+        duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+        tail: outcome.tail.clone(),
+    }
 }

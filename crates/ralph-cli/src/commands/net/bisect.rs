@@ -8,26 +8,19 @@ use ralph_core::event::CheckpointSaved;
 use ralph_core::ids::IterationNumber;
 use ralph_core::plan::Gate;
 use ralph_model::text::clean;
+use ralph_model::{Bisection, BisectionStep};
 use ralph_runtime::checkpoint::{Git, Label, Saver, forget, undo};
 use ralph_runtime::gate_runner::{GateRunner, Place};
 use ralph_runtime::scratch::Scratch;
 use ralph_runtime::session::lock_workspace;
 use ralph_store::Store;
 use ralph_ui::format::duration;
-use serde_json::json;
 
 use super::super::workspace;
 use super::Book;
 use super::undo::own;
 use crate::args::BisectArgs;
 use crate::error::CliError;
-
-/// What a gate said of one state of the tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Tried {
-    iteration: u32,
-    passed: bool,
-}
 
 pub fn bisect(args: BisectArgs) -> Result<u8, CliError> {
     // One word alone is the gate.
@@ -44,7 +37,7 @@ pub fn bisect(args: BisectArgs) -> Result<u8, CliError> {
     states.extend(after.iter().filter_map(|IterationNumber(n)| Some((*n, book.after(*n)?.clone()))));
     let _lock = lock_workspace(&store, &book.plan.workspace)?;
     let mut bench = Bench::new(&store, &book, &gate)?;
-    let mut tried: Vec<Tried> = Vec::new();
+    let mut tried: Vec<BisectionStep> = Vec::new();
     let mut asked = |at: usize| -> Result<Option<bool>, CliError> {
         let (iteration, state) = &states[at];
         if let Some(known) = tried.iter().find(|one| one.iteration == *iteration) {
@@ -54,7 +47,7 @@ pub fn bisect(args: BisectArgs) -> Result<u8, CliError> {
         if !args.json {
             crate::io::print(&format!("{}: {} {words}", named(*iteration), clean(&gate.name)))?;
         }
-        tried.push(Tried { iteration: *iteration, passed });
+        tried.push(BisectionStep { iteration: *iteration, passed });
         Ok(Some(passed))
     };
     let found = search(states.len(), &mut asked)?;
@@ -70,14 +63,12 @@ pub fn bisect(args: BisectArgs) -> Result<u8, CliError> {
     }
     match args.json {
         true => {
-            let tried: Vec<_> =
-                tried.iter().map(|one| json!({"iteration": one.iteration, "passed": one.passed})).collect();
             let broke = match found {
                 Found::Broke(at) => Some(states[at].0),
                 _ => None,
             };
-            let value = json!({"run": book.run.id, "gate": gate.name, "broke": broke, "message": message, "tried": tried});
-            crate::io::print_json(&value)?;
+            let run = book.run.id.to_string();
+            crate::io::print_json(&Bisection { run, gate: gate.name, broke, message, tried })?;
         }
         false => crate::io::print(&message)?,
     }
@@ -149,7 +140,7 @@ fn told(found: &Found, states: &[(u32, CheckpointSaved)], book: &Book, gate: &st
 }
 
 /// A failure with a pass behind it: then there is more than one turn to find.
-fn returned(tried: &[Tried]) -> Option<(u32, u32)> {
+fn returned(tried: &[BisectionStep]) -> Option<(u32, u32)> {
     let failed =
         tried.iter().filter(|one| !one.passed && one.iteration > 0).map(|one| one.iteration).min()?;
     let passed =
