@@ -18,6 +18,7 @@
 //! | `append FILE` | one line `run iteration attempt pid`, to count executions |
 //! | `sh TEXT` | a shell command; its failure is this agent's |
 //! | `emit TOPIC PAYLOAD` | `ralph emit` |
+//! | `reach FILE KIND ADDRESS` | tries to speak to somebody, and writes what came of it; `reach.rs` has the kinds |
 //! | `ignore-term` | from here on TERM does nothing |
 //! | `spawn-child` | a child that ignores TERM and sleeps |
 //! | `daemon` | the same in its own session, its parent gone |
@@ -25,6 +26,8 @@
 //! | `flood BYTES lines\|line\|random [stderr]` | exactly so many bytes; lines are numbered and 80 bytes long |
 //!
 //! What is left to sleep ends by itself after two minutes, so a failed test leaves nothing behind for long.
+
+mod reach;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -102,6 +105,7 @@ fn step(line: &str) -> io::Result<Option<u8>> {
             fs::write(file, text)?;
         }
         "append" => append(rest)?,
+        "reach" => reach::reach(rest)?,
         "ignore-term" => drop(signal_hook::flag::register(15, Arc::new(AtomicBool::new(false)))?),
         "spawn-child" => sleeper(Stdio::null())?,
         "daemon" => return Ok(failure(myself().arg("--daemon").stdout(Stdio::null()).status()?)),

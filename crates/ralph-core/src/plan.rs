@@ -7,6 +7,7 @@ mod contain;
 mod env;
 mod event_loop;
 mod gate;
+mod host;
 mod idle;
 mod limits;
 mod memory;
@@ -32,6 +33,7 @@ pub use contain::Contain;
 pub use env::{EnvSource, EnvValue};
 pub use event_loop::{Backoff, BackoffChange, EventLoop, EventLoopChange};
 pub use gate::{ACCEPTANCE_CHECK, GATE_TIMEOUT, Gate, GateWhen};
+pub use host::{Host, is_public, plain_name};
 pub use idle::{
     Act, Idle, IdleWait, IdleWaitChange, OnState, OnStateChange, Reaction, ReactionChange, Wait, Wake,
     WakeChange,

@@ -13,6 +13,7 @@ use ralph_core::plan::SandboxLevel;
 use crate::executor::RunContext;
 use crate::group::Group;
 use crate::process::{Exit, Finished, Handle, Spec, Stream, Supervisor, resolve_program};
+use crate::proxy::Proxy;
 use crate::sandbox::Sandbox;
 use crate::standing;
 use crate::trust::Pins;
@@ -95,8 +96,14 @@ impl Job<'_> {
             return JobEnd::Cancelled;
         }
         let deadline = standing::now().checked_add(self.timeout);
-        let spec = match self.spec(ground) {
-            Ok(spec) => spec,
+        let rules = ground.sandbox.and_then(|(sandbox, level)| sandbox.rules_of_jobs(level));
+        let ready = self.spec(ground).and_then(|mut spec| {
+            let proxy = Proxy::of(rules, &mut spec)?;
+            Ok((spec, proxy))
+        });
+        // Its proxy ends with it.
+        let (spec, _proxy) = match ready {
+            Ok(ready) => ready,
             Err(message) => return JobEnd::NotStarted { message },
         };
         let (done, exits) = mpsc::channel();
@@ -125,13 +132,13 @@ impl Job<'_> {
         let pinned = ground.pins.and_then(|pins| pins.get(name)).map(Path::to_owned);
         let program = pinned.map_or_else(|| resolve_program(name, self.cwd, Some(&ground.path)), Ok);
         let program = program.map_err(|error| error.to_string())?;
-        let mut spec = Spec::new(program, self.cwd);
+        let mut spec = Spec::new(&program, self.cwd);
         spec.args = args.iter().map(OsString::from).collect();
         spec.env = ground.env.clone();
         spec.env.extend(self.env);
         spec.kill_leftovers = ground.kill_leftovers;
         if let Some((sandbox, level)) = ground.sandbox {
-            spec.confine = sandbox.confine_job(level, self.cwd);
+            spec.confine = sandbox.confine_job(level, self.cwd, program);
         }
         Ok(spec)
     }

@@ -20,6 +20,7 @@ mod ledger;
 mod output_tail;
 mod platform;
 pub mod process;
+pub mod proxy;
 mod redacted;
 mod sandbox;
 pub mod scratch;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ralph_core::event::{ContainedBy, Containment, Exit};
 use ralph_core::plan::Contain;
 
-use crate::process::confine::{Confine, Reach, landlock_version};
+use crate::process::confine::{Confine, Network, Reach, landlock_version};
 use crate::process::{Finished, Spec, Supervisor, keeper_exe};
 
 /// A trial that takes longer has failed.
@@ -59,7 +59,7 @@ pub fn sandbox(contain: Contain, folder: &Path) -> io::Result<(u32, Vec<String>)
     let reach = Reach {
         read: reads.filter_map(|path| path.canonicalize().ok()).collect(),
         write: vec![own.clone(), "/dev/null".into()],
-        network: true,
+        network: Network::Open,
         ..Reach::default()
     };
     let script = format!(

@@ -12,6 +12,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["aider"],
     summary: "aider: one message from a file, then it ends.",
     folders: &["~/.aider/", "~/.aider.conf.yml"],
+    hosts: &[],
     stream: StreamFacts {
         format: "aider-text",
         end_event: false,

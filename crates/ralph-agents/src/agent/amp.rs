@@ -10,6 +10,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["amp"],
     summary: "Amp.",
     folders: &["~/.config/amp/", "~/.local/share/amp/", "~/.cache/amp/"],
+    hosts: &["ampcode.com"],
     stream: StreamFacts {
         format: "amp-stream-json",
         end_event: true,

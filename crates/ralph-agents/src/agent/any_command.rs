@@ -12,6 +12,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &[],
     summary: "Any program: the prompt on stdin, plain text on stdout.",
     folders: &[],
+    hosts: &[],
     stream: StreamFacts {
         format: "text",
         end_event: false,

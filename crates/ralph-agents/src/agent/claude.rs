@@ -31,6 +31,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         "~/.local/share/claude/",
         "~/.local/state/claude/",
     ],
+    hosts: &["api.anthropic.com", "platform.claude.com", "console.anthropic.com", "claude.ai"],
     stream: StreamFacts {
         format: "claude-stream-json",
         end_event: true,

@@ -15,6 +15,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["cline"],
     summary: "Cline.",
     folders: &["~/.cline/"],
+    hosts: &["api.cline.bot"],
     stream: StreamFacts {
         format: "cline-json",
         end_event: true,

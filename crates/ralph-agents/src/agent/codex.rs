@@ -15,6 +15,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["codex"],
     summary: "OpenAI Codex.",
     folders: &["~/.codex/"],
+    hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
     stream: StreamFacts {
         format: "codex-json",
         end_event: true,

@@ -14,6 +14,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["copilot"],
     summary: "GitHub Copilot CLI.",
     folders: &["~/.copilot/", "~/.config/github-copilot", "~/.config/gh"],
+    hosts: &["api.github.com", "github.com", "*.githubcopilot.com"],
     stream: StreamFacts {
         format: "copilot-json",
         end_event: true,

@@ -17,6 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["gemini"],
     summary: "Gemini CLI.",
     folders: &["~/.gemini/"],
+    hosts: &["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
     stream: StreamFacts {
         format: "gemini-stream-json",
         end_event: true,

@@ -17,6 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["goose"],
     summary: "goose.",
     folders: &["~/.config/goose/", "~/.local/share/goose/", "~/.local/state/goose/"],
+    hosts: &[],
     stream: StreamFacts {
         format: "goose-stream-json",
         end_event: true,

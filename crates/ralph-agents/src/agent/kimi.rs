@@ -14,6 +14,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["kimi", "kimi-code"],
     summary: "Kimi Code.",
     folders: &["~/.kimi/"],
+    hosts: &["api.moonshot.ai", "api.moonshot.cn", "api.kimi.com", "auth.kimi.com"],
     stream: StreamFacts {
         format: "kimi-stream-json",
         end_event: true,

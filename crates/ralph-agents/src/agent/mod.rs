@@ -52,6 +52,8 @@ pub struct AgentDef {
     /// Where it keeps its settings, its login and its memory: a sandboxed one may write there too. A folder's name ends with
     /// `/`; it is made if it is not there.
     pub folders: &'static [&'static str],
+    /// The hosts that its program itself speaks to: its model and its login, where it has one of its own. A strict sandbox lets it.
+    pub hosts: &'static [&'static str],
     pub stream: StreamFacts,
     line: CommandLine,
     dialogue: fn() -> Box<dyn Dialogue>,

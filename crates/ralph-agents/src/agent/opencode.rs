@@ -20,6 +20,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         "~/.local/state/opencode/",
         "~/.cache/opencode/",
     ],
+    hosts: &["opencode.ai", "models.dev"],
     stream: StreamFacts {
         format: "opencode-json",
         end_event: false,

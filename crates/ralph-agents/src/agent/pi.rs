@@ -15,6 +15,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["pi"],
     summary: "pi.",
     folders: &["~/.pi/"],
+    hosts: &[],
     stream: StreamFacts {
         format: "pi-json",
         end_event: true,

@@ -13,6 +13,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     file_names: &["qwen"],
     summary: "Qwen Code.",
     folders: &["~/.qwen/"],
+    hosts: &["chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"],
     stream: StreamFacts {
         format: "qwen-stream-json",
         end_event: true,

@@ -13,6 +13,7 @@ const DEF: AgentDef = AgentDef {
     file_names: &["sample-agent"],
     summary: "A sample.",
     folders: &[],
+    hosts: &[],
     stream: StreamFacts {
         format: "sample-lines",
         end_event: true,

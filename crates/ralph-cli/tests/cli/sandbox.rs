@@ -1,5 +1,7 @@
 //! What a sandboxed agent, and a sandboxed gate, can reach; and that one which cannot be had is refused.
 
+mod network;
+
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -200,11 +202,11 @@ fn a_gate_can_be_confined_too() {
 #[test]
 fn what_cannot_be_enforced_is_an_error_before_anything_starts() {
     let place = Place::new();
-    place.world.write("ralph.yml", "sandbox: strict\nsandbox_access: {hosts: [example.com]}\n");
+    place.world.write("ralph.yml", "sandbox: strict\nsandbox_access: {hosts: [\"https://example.com/\"]}\n");
     let done = place.run("touch started", &[]).expect(2);
-    assert!(done.stderr.contains("example.com"), "{}", done.stderr);
-    let more = ["--set", "sandbox_access.hosts=[]", "--set", "limits.cpus=2"];
-    let done = place.run("touch started", &more).expect(2);
+    assert!(done.stderr.contains("is an address of a page"), "{}", done.stderr);
+    place.world.write("ralph.yml", "sandbox: strict\n");
+    let done = place.run("touch started", &["--set", "limits.cpus=2"]).expect(2);
     assert!(
         done.stderr.contains("limits.cpus") && done.stderr.contains("sandbox_fallback"),
         "{}",

@@ -26,6 +26,12 @@ pub struct SandboxInForce {
     pub gates: SandboxLevel,
     /// The version of Landlock that the kernel has.
     pub landlock: u32,
+    /// The hosts that the run's own agent may speak to in `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// The same for gates and for commands of the prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates_hosts: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

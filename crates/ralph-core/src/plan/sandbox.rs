@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::host::Host;
 use super::section::section;
 use super::value::{Rule, Text, leaf};
 
@@ -15,7 +16,7 @@ pub enum SandboxLevel {
     /// Writes only to the workspace, to temporary folders of its own, and where the agent's program keeps its settings. Reads
     /// everything but secrets.
     Workspace,
-    /// Also reads only the workspace, the system and the toolchains, and has no network.
+    /// Also reads only the workspace, the system and the toolchains, and speaks only to hosts that are named.
     Strict,
 }
 
@@ -57,8 +58,12 @@ section! {
         read: Vec<Text> = Vec::new(),
         /// What may be written besides the workspace, and read even if it is below something hidden.
         write: Vec<Text> = Vec::new(),
-        /// Hosts that `strict` may speak to. Not supported yet: anything here is an error at the start.
-        hosts: Vec<Text> = Vec::new(),
+        /// Hosts that an agent in `strict` may speak to, besides those that its own program needs: `api.example.com`, `*.example.com`,
+        /// `192.0.2.7`, `10.0.0.0/8`, with `:PORT` if it is not 443 or 80. A name that leads to an address of this machine or of the
+        /// network around it is refused, unless that address is named too.
+        hosts: Vec<Host> = Vec::new(),
+        /// Hosts that gates, and commands of the prompt, may speak to in `strict`.
+        gates_hosts: Vec<Host> = Vec::new(),
     }
 }
 

@@ -21,11 +21,12 @@ use ralph_core::input::Report;
 use self::listen::Listener;
 pub use self::listen::MakeDialogue;
 use self::listen::silence::Silence;
-use self::prepare::NotPrepared;
+use self::prepare::{NotPrepared, Ready};
 use crate::executor::{RunContext, report};
 use crate::group::{Busy, Group};
 use crate::lock;
 use crate::process::{Input, Spec};
+use crate::proxy::Proxy;
 
 const SIGTERM: i32 = 15;
 
@@ -75,9 +76,9 @@ impl Attempt {
 
     fn run(self) {
         match self.prepare() {
-            Ok((spec, listener)) => {
+            Ok(Ready { spec, listener, proxy }) => {
                 self.shared.checkpoints.wait();
-                self.start(spec, listener);
+                self.start(spec, listener, proxy);
             }
             Err(NotPrepared::Missing(message)) => self.ended(Exit::Missing { message }),
             Err(NotPrepared::NoPrompt(message)) => self.ended(Exit::NoPrompt { message }),
@@ -86,7 +87,7 @@ impl Attempt {
         }
     }
 
-    fn start(self, spec: Spec, listener: Listener) {
+    fn start(self, spec: Spec, listener: Listener, proxy: Option<Proxy>) {
         let attempt = Arc::new(self);
         let silence = Silence::watch(attempt.spawn.silence_timeout);
         let listener = Arc::new(Mutex::new(Some(listener)));
@@ -113,6 +114,7 @@ impl Attempt {
             let (attempt, silence) = (Arc::clone(&attempt), silence.clone());
             move |finished| {
                 silence.over();
+                drop(proxy);
                 attempt.exited(finished, lock(&listener).take());
             }
         };

@@ -93,11 +93,12 @@ fn work(inside: Option<(i32, platform::Outside)>) -> io::Result<()> {
     wire::send(&control, &Message::Ready { init: inside.as_ref().map(|(pid, _)| *pid) })?;
 
     let mut lines = Lines::default();
-    let Some((spec, WorkDescriptors { lock, stdin })) = wire::receive_spec(&control, &mut lines)? else {
+    let Some((spec, WorkDescriptors { lock, stdin, door })) = wire::receive_spec(&control, &mut lines)?
+    else {
         return Ok(());
     };
     let since = standing::now();
-    let agent = match start(&spec, stdin, inside.is_some()) {
+    let agent = match start(&spec, stdin, door, inside.is_some()) {
         Ok(agent) => agent,
         Err(exit) => return wire::send(&control, &Message::SpawnFailed { exit }),
     };
@@ -125,7 +126,7 @@ pub(super) fn listen_to_signals() -> io::Result<UnixStream> {
 }
 
 /// The keeper keeps no end of `stdin`: when the program closes its own, ralph is to know.
-fn start(spec: &Spec, stdin: Option<OwnedFd>, inside: bool) -> Result<Pid, Exit> {
+fn start(spec: &Spec, stdin: Option<OwnedFd>, door: Option<OwnedFd>, inside: bool) -> Result<Pid, Exit> {
     if !spec.cwd.is_dir() {
         let message = format!("the working directory {} is not there", spec.cwd.display());
         return Err(Exit::NotStarted { message });
@@ -146,7 +147,7 @@ fn start(spec: &Spec, stdin: Option<OwnedFd>, inside: bool) -> Result<Pid, Exit>
             Exit::NotStarted { message }
         })?),
     };
-    let started = spec.confine.clone().start(inside, move || command.spawn());
+    let started = spec.confine.clone().start(inside, door, move || command.spawn());
     let started =
         started.map_err(|why| Exit::NotStarted { message: format!("cannot be confined: {why}") })?;
     let child = started.map_err(|error| explain(spec, &error))?;

@@ -19,6 +19,7 @@
 mod above;
 mod children;
 pub mod confine;
+mod door;
 mod input;
 mod keeper;
 mod link;
@@ -44,6 +45,8 @@ mod portable;
 use portable as platform;
 
 pub use children::become_reaper;
+pub use door::Door;
+pub(crate) use door::{AT as PROXY_AT, Doorway};
 pub use input::Input;
 pub use keeper::{KEEPER_ARG, run_keeper_if_asked};
 pub use platform::keeper_exe;

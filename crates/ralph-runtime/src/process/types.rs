@@ -7,6 +7,7 @@ use std::time::Duration;
 use ralph_core::event::Exit;
 
 use super::confine::Confine;
+use super::door::Door;
 
 /// A program to run under a keeper. No shell is involved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Spec {
     pub drain: Duration,
     /// What it may reach and use.
     pub confine: Confine,
+    /// The way out of a network of its own.
+    pub door: Option<Door>,
 }
 
 impl Spec {
@@ -42,6 +45,7 @@ impl Spec {
             kill_leftovers: true,
             drain: Self::DEFAULT_DRAIN,
             confine: Confine::default(),
+            door: None,
         }
     }
 }

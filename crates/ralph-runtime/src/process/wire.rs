@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! keeper  ready | refused       in its own session, deaf to signals: it can be given work
-//! ralph  spec (+ fds)           once: the lock, and the program's end of its standard input
+//! ralph  spec (+ fds)           once: the lock, the program's end of its standard input, the door to the proxy
 //! keeper  started | spawn_failed
 //! ralph  stand, go_on          any number of times
 //! keeper  stands                for each `stand`
@@ -91,6 +91,9 @@ struct Work {
     kill_leftovers: bool,
     #[serde(default)]
     confine: Confine,
+    /// The door is sent along, behind everything else.
+    #[serde(default)]
+    has_door: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -108,6 +111,8 @@ pub(super) struct WorkDescriptors {
     pub(super) lock: Option<OwnedFd>,
     /// The program's end of the pipe that is its standard input.
     pub(super) stdin: Option<OwnedFd>,
+    /// Where to send the socket of the way out.
+    pub(super) door: Option<OwnedFd>,
 }
 
 /// A path or argument: a JSON string if it is UTF-8, else an array of its bytes.
@@ -153,6 +158,7 @@ impl From<&Spec> for Work {
             },
             kill_leftovers: spec.kill_leftovers,
             confine: spec.confine.clone(),
+            has_door: spec.door.is_some(),
         }
     }
 }
@@ -172,6 +178,7 @@ impl From<Work> for Spec {
             kill_leftovers: work.kill_leftovers,
             drain: Duration::ZERO,
             confine: work.confine,
+            door: None,
         }
     }
 }
@@ -210,11 +217,12 @@ pub(super) fn send_spec(
     stdin: Option<BorrowedFd<'_>>,
 ) -> io::Result<()> {
     let line = line(&Work::from(spec))?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let fds: Vec<BorrowedFd<'_>> = lock.into_iter().chain(stdin).collect();
+    let door = spec.door.as_ref().map(AsFd::as_fd);
+    let fds: Vec<BorrowedFd<'_>> = lock.into_iter().chain(stdin).chain(door).collect();
     if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(io::Error::other("no room for the workspace lock and the standard input"));
+        return Err(io::Error::other("no room for the workspace lock, the standard input and the door"));
     }
     let sent = retry_on_intr(|| sendmsg(socket, &[IoSlice::new(&line)], &mut ancillary, SendFlags::empty()))?;
     socket.write_all(line.get(sent..).unwrap_or_default())
@@ -228,11 +236,13 @@ pub(super) fn receive_spec(
     let mut fds: Vec<OwnedFd> = Vec::new();
     loop {
         if let Some(work) = lines.next::<Work>() {
-            let spec = Spec::from(work?);
+            let work = work?;
+            let door = if work.has_door { fds.pop() } else { None };
+            let spec = Spec::from(work);
             let stdin = if spec.stdin == Stdin::Pipe { fds.pop() } else { None };
-            return Ok(Some((spec, WorkDescriptors { stdin, lock: fds.pop() })));
+            return Ok(Some((spec, WorkDescriptors { door, stdin, lock: fds.pop() })));
         }
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut chunk = [0; 16 * 1024];
         let got = retry_on_intr(|| {
@@ -289,13 +299,14 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::super::confine::{Reach, Usage};
+    use super::super::confine::{Network, Reach, Usage};
+    use super::super::door::Door;
     use super::*;
 
     #[test]
     fn a_spec_arrives_as_it_was_sent_whatever_its_bytes_and_size() {
         let odd = OsString::from_vec(b"a\xff\n\0\"b".to_vec());
-        let reach = Reach { write: vec![odd.clone().into()], network: true, ..Reach::default() };
+        let reach = Reach { write: vec![odd.clone().into()], network: Network::Open, ..Reach::default() };
         let spec = Spec {
             program: "/bin/x".into(),
             args: vec![odd.clone(), "x".repeat(1 << 20).into(), OsString::new()],
@@ -305,6 +316,7 @@ mod tests {
             kill_leftovers: false,
             drain: Duration::ZERO,
             confine: Confine { usage: Usage::default(), reach: Some(reach) },
+            door: None,
         };
         let (ralph, keeper) = UnixStream::pair().unwrap();
         let (received, along) = std::thread::scope(|scope| {
@@ -320,11 +332,12 @@ mod tests {
     fn the_lock_and_the_standard_input_are_not_taken_for_each_other() {
         let (ralph, keeper) = UnixStream::pair().unwrap();
         let (read, write) = rustix::pipe::pipe().unwrap();
-        let spec = Spec { stdin: Stdin::Pipe, ..Spec::new("/bin/x", "/") };
+        let (door, _way) = Door::new().unwrap();
+        let spec = Spec { stdin: Stdin::Pipe, door: Some(door), ..Spec::new("/bin/x", "/") };
         send_spec(&ralph, &spec, Some(ralph.as_fd()), Some(read.as_fd())).unwrap();
-        let (_, WorkDescriptors { lock, stdin }) =
+        let (_, WorkDescriptors { lock, stdin, door }) =
             receive_spec(&keeper, &mut Lines::default()).unwrap().unwrap();
-        assert!(lock.is_some());
+        assert!(lock.is_some() && door.is_some());
         rustix::io::write(&write, b"!").unwrap();
         let mut byte = [0];
         assert_eq!((rustix::io::read(stdin.unwrap(), &mut byte), byte), (Ok(1), *b"!"));

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use ralph_agents::agent;
 use ralph_core::event::{ContainedBy, Containment, SandboxInForce};
-use ralph_core::plan::{AgentPlan, Contain, Limits, Plan, SandboxFallback, SandboxLevel, SandboxPlan};
+use ralph_core::plan::{AgentPlan, Contain, Host, Limits, Plan, SandboxFallback, SandboxLevel, SandboxPlan};
 use ralph_store::{RunDir, short_folder};
 
-use crate::process::confine::{Confine, Reach, Usage, landlock_version};
+use crate::process::confine::{Confine, Network, Reach, Usage, landlock_version};
+use crate::proxy;
 
 /// The versions of Landlock that know what the sandbox rests on: files that are cut short, signals, the network.
 pub(crate) const LANDLOCK_NEEDED: u32 = 3;
@@ -60,6 +61,12 @@ fn missing(plan: &Plan, landlock: u32, is_namespace: bool) -> Vec<String> {
         );
         if level == SandboxLevel::Strict && landlock < LANDLOCK_NETWORK {
             missing.push("the network cannot be closed: Linux 6.7 is needed".to_owned());
+        } else if level == SandboxLevel::Strict {
+            // Landlock knows ports and no addresses: a rule for the proxy's port would open that port of every host.
+            missing.push(
+                "without a pid namespace there is no proxy: a strict sandbox reaches no host at all"
+                    .to_owned(),
+            );
         }
     }
     if plan.limits.cpus.is_some() {
@@ -79,6 +86,13 @@ fn no_namespace(containment: &Containment) -> String {
     }
 }
 
+/// The hosts that this agent may speak to: those that its program needs, and those that the definition names.
+fn hosts_of(agent: &AgentPlan, plan: &SandboxPlan) -> Vec<Host> {
+    let needed = agent::by_name(&agent.name).map(|def| def.hosts).unwrap_or_default();
+    let needed = needed.iter().filter_map(|host| host.parse().ok());
+    plan.access.hosts.iter().cloned().chain(needed).collect()
+}
+
 /// The most that any program of a run is held to.
 fn strongest(plan: &Plan) -> SandboxLevel {
     let hats = plan.hats.iter().flat_map(|hats| &hats.hats).filter_map(|hat| hat.sandbox);
@@ -96,14 +110,6 @@ impl Sandbox {
         let landlock = if level.is_on() { landlock_version() } else { 0 };
         let is_namespace = containment.by == ContainedBy::Namespace;
         let missing = missing(plan, landlock, is_namespace);
-        let hosts = &plan.sandbox.access.hosts;
-        if !hosts.is_empty() {
-            return Err(Unenforceable(vec![format!(
-                "sandbox_access.hosts: ralph has no proxy yet, so a strict sandbox has no network at all; \
-                 remove {}",
-                hosts.join(", ")
-            )]));
-        }
         if plan.contain == Contain::Namespace && !is_namespace {
             return Err(Unenforceable(vec![no_namespace(containment)]));
         }
@@ -113,7 +119,13 @@ impl Sandbox {
         let is_off = landlock < LANDLOCK_NEEDED;
         if level.is_on() && !is_off {
             let SandboxPlan { agent, gates, .. } = plan.sandbox;
-            containment.sandbox = Some(SandboxInForce { agent, gates, landlock });
+            let strict = |level: SandboxLevel, hosts: Vec<Host>| match level {
+                SandboxLevel::Strict if is_namespace => hosts.iter().map(Host::to_string).collect(),
+                _ => Vec::new(),
+            };
+            let hosts = strict(agent, hosts_of(&plan.agent, &plan.sandbox));
+            let gates_hosts = strict(gates, plan.sandbox.access.gates_hosts.clone());
+            containment.sandbox = Some(SandboxInForce { agent, gates, landlock, hosts, gates_hosts });
         }
         containment.missing = missing;
         Ok(Self {
@@ -160,7 +172,23 @@ impl Sandbox {
         }
         let temp = self.temp().into_os_string();
         let names = ["TMPDIR", "TMP", "TEMP"].map(|name| (name.into(), Some(temp.clone())));
-        names.into_iter().chain([("SSH_AUTH_SOCK".into(), None)]).collect()
+        let proxy = if level == SandboxLevel::Strict { proxy::environment() } else { Vec::new() };
+        names.into_iter().chain([("SSH_AUTH_SOCK".into(), None)]).chain(proxy).collect()
+    }
+
+    /// What an agent may ask of its proxy. Nothing: it has none.
+    pub(crate) fn rules_of_agent(&self, level: SandboxLevel, agent: &AgentPlan) -> Option<proxy::Rules> {
+        self.rules(level, hosts_of(agent, &self.plan))
+    }
+
+    /// What a gate, or a command of the prompt, may ask of its proxy.
+    pub(crate) fn rules_of_jobs(&self, level: SandboxLevel) -> Option<proxy::Rules> {
+        self.rules(level, self.plan.access.gates_hosts.clone())
+    }
+
+    fn rules(&self, level: SandboxLevel, hosts: Vec<Host>) -> Option<proxy::Rules> {
+        let has_way = level == SandboxLevel::Strict && self.is_namespace && !hosts.is_empty();
+        has_way.then_some(proxy::Rules { hosts })
     }
 
     /// For the agent.
@@ -173,12 +201,25 @@ impl Sandbox {
     ) -> Confine {
         let folders = agent::by_name(&agent.name).map(|def| def.folders).unwrap_or_default();
         let folders = folders.iter().filter_map(|path| places::make(path, &self.workspace)).collect();
-        self.confine(level, folders, &[program.to_owned()], kept)
+        let mut confine = self.confine(level, folders, &[program.to_owned()], kept);
+        self.open_network(&mut confine, self.rules_of_agent(level, agent).is_some());
+        confine
     }
 
     /// For a gate or a command that works in this folder.
-    pub(crate) fn confine_job(&self, level: SandboxLevel, cwd: &Path) -> Confine {
-        self.confine(level, vec![cwd.to_owned()], &[], &[])
+    pub(crate) fn confine_job(&self, level: SandboxLevel, cwd: &Path, program: PathBuf) -> Confine {
+        let mut confine = self.confine(level, vec![cwd.to_owned()], &[program], &[]);
+        self.open_network(&mut confine, self.rules_of_jobs(level).is_some());
+        confine
+    }
+
+    /// A closed network gets a way to the proxy, where there is one.
+    fn open_network(&self, confine: &mut Confine, has_proxy: bool) {
+        if let Some(reach) =
+            confine.reach.as_mut().filter(|reach| has_proxy && reach.network == Network::Closed)
+        {
+            reach.network = Network::Proxy;
+        }
     }
 
     fn confine(
@@ -207,16 +248,22 @@ impl Sandbox {
         write.extend(find(&access.write));
         let mut hide = find(&access.hide);
         hide.extend(self.state_folders());
+        if level == SandboxLevel::Strict {
+            hide.extend(places::not_the_system(&self.workspace));
+        }
         let more = find(&access.read);
         let (read, list) = self.readable(level, &hide, &more, programs, kept);
         let mut keep = [&write, kept, programs, &more].into_iter().flatten().cloned().collect::<Vec<_>>();
         keep.extend(std::env::current_exe());
         keep.extend(places::on_path());
+        if level == SandboxLevel::Strict {
+            keep.extend(places::system());
+        }
         keep.push(self.run.room());
         write.extend(places::devices());
         let (hide, temp) =
             if self.is_namespace { (hide, vec![self.temp()]) } else { (Vec::new(), Vec::new()) };
-        let network = level != SandboxLevel::Strict;
+        let network = if level == SandboxLevel::Strict { Network::Closed } else { Network::Open };
         Confine { reach: Some(Reach { read, list, write, hide, keep, temp, network }), usage }
     }
 
@@ -273,6 +320,8 @@ mod tests {
         assert_eq!(count(SandboxLevel::Workspace, 7, false), 1);
         assert_eq!(count(SandboxLevel::Workspace, 5, false), 2);
         assert_eq!(count(SandboxLevel::Strict, 3, false), 3);
+        assert_eq!(count(SandboxLevel::Strict, 7, false), 2);
+        assert_eq!(count(SandboxLevel::Strict, 7, true), 0);
         assert!(missing(&plan(SandboxLevel::Strict), 0, true)[0].contains("no Landlock"));
         let mut limited = plan(SandboxLevel::Off);
         limited.limits.cpus = Some(2);

@@ -29,6 +29,18 @@ const SYSTEM: &[&str] = &[
     "/var/lib/ca-certificates",
     "/var/cache",
 ];
+/// Folders of which the system is a small part.
+const PARTLY: [&str; 7] = [
+    "/run/current-system",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/var/lib/dpkg",
+    "/var/lib/ca-certificates",
+    "/var/cache",
+    "/snap",
+];
+/// Those that are replaced already, and the kernel's.
+const SELDOM_HIDDEN: [&str; 5] = ["/dev", "/tmp", "/proc", "/sys", "/boot"];
 /// Where toolchains live below a home.
 const TOOLCHAINS: &[&str] = &[
     ".cargo",
@@ -136,6 +148,30 @@ pub(super) fn system() -> Vec<PathBuf> {
     }
     found.extend(on_path());
     found
+}
+
+/// Folders right below the root that hold nothing of the system, such as homes. Landlock does not let anybody read there; but a
+/// socket can be connected to by whoever can name it, so for `strict` they are not even there, but for what is kept.
+pub(super) fn not_the_system(workspace: &Path) -> Vec<PathBuf> {
+    let system =
+        SYSTEM.iter().map(Path::new).filter(|path| !PARTLY.iter().any(|part| Path::new(part) == *path));
+    let system: Vec<PathBuf> = system.filter_map(|path| path.canonicalize().ok()).collect();
+    let is_needed = |path: &Path| {
+        SELDOM_HIDDEN.iter().any(|own| Path::new(own) == path)
+            || system.iter().any(|own| own.starts_with(path))
+            || is_link_below(path, workspace)
+    };
+    let entries = fs::read_dir("/").into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).filter(|path| !is_needed(path)).collect()
+}
+
+/// Whether a path that programs go by leads through a link in here, which would be gone.
+fn is_link_below(folder: &Path, workspace: &Path) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).chain(home()).chain([workspace.to_owned()]).any(|path| {
+        path.starts_with(folder) && path.canonicalize().is_ok_and(|real| !real.starts_with(folder))
+    })
 }
 
 /// The folders of the PATH; where one is the `bin` of something, all of that.

@@ -14,10 +14,20 @@ pub(crate) fn lines(containment: &Containment) -> Vec<String> {
 /// `sandbox: workspace; gates: off`
 fn sandbox(sandbox: &SandboxInForce) -> String {
     let level = |level: SandboxLevel| level.as_str();
-    match sandbox.agent == sandbox.gates {
+    let levels = match sandbox.agent == sandbox.gates {
         true => format!("{}, agent and gates", level(sandbox.agent)),
         false => format!("agent {}, gates {}", level(sandbox.agent), level(sandbox.gates)),
-    }
+    };
+    let network = [("agent", sandbox.agent, &sandbox.hosts), ("gates", sandbox.gates, &sandbox.gates_hosts)];
+    let network = network.into_iter().filter(|(_, level, _)| *level == SandboxLevel::Strict);
+    let network: Vec<String> =
+        network.map(|(who, _, hosts)| format!("network of {who}: {}", named(hosts))).collect();
+    [vec![levels], network].concat().join("; ")
+}
+
+fn named(hosts: &[String]) -> String {
+    let hosts: Vec<String> = hosts.iter().map(|host| clean(host)).collect();
+    if hosts.is_empty() { "none".to_owned() } else { hosts.join(", ") }
 }
 
 fn keeper_alone(containment: &Containment) -> Option<String> {

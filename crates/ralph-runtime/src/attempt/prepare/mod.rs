@@ -21,6 +21,7 @@ use super::listen::{AttemptKey, Listener, Log, create_copy};
 use crate::executor::RunContext;
 use crate::lock;
 use crate::process::{Spec, Stdin, resolve_program};
+use crate::proxy::Proxy;
 use crate::spool::Spool;
 use crate::standing;
 use crate::workspace::scan;
@@ -29,7 +30,7 @@ use crate::workspace::scan;
 const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
 impl Attempt {
-    pub(super) fn prepare(&self) -> Result<(Spec, Listener), NotPrepared> {
+    pub(super) fn prepare(&self) -> Result<Ready, NotPrepared> {
         let RunContext { plan, run, .. } = &*self.shared;
         let (iteration, attempt) = (self.spawn.iteration, self.spawn.attempt);
         self.offer_ralph()?;
@@ -64,6 +65,7 @@ impl Attempt {
         let confine = sandbox.confine_agent(level, agent, &program, &given);
         let mut spec = Spec { confine, ..Spec::new(program, &plan.workspace) };
         spec.args = agent.args.iter().map(OsString::from).collect();
+        let proxy = Proxy::of(sandbox.rules_of_agent(level, agent), &mut spec).map_err(NotPrepared::Other)?;
         spec.kill_leftovers = plan.event_loop.kill_leftovers;
         give_prompt(&mut spec, agent, &prompt, prompt_path)?;
         spec.env = self.agents_environment(path, level);
@@ -90,7 +92,7 @@ impl Attempt {
         if spec.stdin == Stdin::Pipe {
             listener.open(&Opening { prompt: &prompt, workspace: &plan.workspace.to_string_lossy() });
         }
-        Ok((spec, listener))
+        Ok(Ready { spec, listener, proxy })
     }
 
     /// Commands may change files: what was there has to be safe before they run.
@@ -169,6 +171,13 @@ fn give_prompt(spec: &mut Spec, agent: &AgentPlan, prompt: &str, path: PathBuf) 
         }
     }
     Ok(())
+}
+
+/// What there is to start, and who listens to it.
+pub(super) struct Ready {
+    pub(super) spec: Spec,
+    pub(super) listener: Listener,
+    pub(super) proxy: Option<Proxy>,
 }
 
 pub(super) enum NotPrepared {

@@ -13,6 +13,7 @@ mod network;
 mod rules;
 mod usage;
 
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,20 @@ pub struct Reach {
     /// In a namespace: a folder that stands where the folders for temporary files are.
     #[serde(with = "super::wire::paths")]
     pub temp: Vec<PathBuf>,
-    pub network: bool,
+    pub network: Network,
+}
+
+/// Whom it may speak to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// Everybody.
+    Open,
+    /// Its own processes.
+    #[default]
+    Closed,
+    /// In a namespace: its own processes, and ralph's proxy.
+    Proxy,
 }
 
 /// What each of its processes may use. The processes are counted together.
@@ -71,16 +85,17 @@ impl Usage {
 }
 
 impl Confine {
-    /// Starts a program confined to this. `inside`: this process is the init of a namespace.
+    /// Starts a program confined to this. `inside`: this process is the init of a namespace. `door`: for the proxy.
     pub(super) fn start<T: Send + 'static>(
         self,
         inside: bool,
+        door: Option<OwnedFd>,
         start: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, String> {
         usage::limit(&self.usage)?;
         match self.reach {
             None => Ok(start()),
-            Some(reach) => start_within(reach, inside, start),
+            Some(reach) => start_within(reach, inside, door, start),
         }
     }
 }
@@ -89,6 +104,7 @@ impl Confine {
 fn start_within<T: Send + 'static>(
     reach: Reach,
     inside: bool,
+    door: Option<OwnedFd>,
     start: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
     if inside {
@@ -96,7 +112,7 @@ fn start_within<T: Send + 'static>(
     }
     let (tell, told) = std::sync::mpsc::channel();
     let confined = move || {
-        let started = rules::restrict(&reach, inside).map(|()| start());
+        let started = rules::restrict(&reach, inside, door).map(|()| start());
         let _ = tell.send(started);
         // A program may ask to be killed when the thread that started it ends.
         loop {
@@ -108,7 +124,7 @@ fn start_within<T: Send + 'static>(
 }
 
 #[cfg(not(target_os = "linux"))]
-fn start_within<T>(_: Reach, _: bool, _: impl FnOnce() -> T) -> Result<T, String> {
+fn start_within<T>(_: Reach, _: bool, _: Option<OwnedFd>, _: impl FnOnce() -> T) -> Result<T, String> {
     Err("this system has no sandbox that ralph knows".to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! A network of its own: nothing but the loopback interface, so that servers of tests work and nothing leaves.
+//! A network of its own: nothing but the loopback interface, so that servers of tests work and nothing leaves but by ralph's proxy.
 
 use std::os::fd::OwnedFd;
 

@@ -2,6 +2,7 @@
 //! And seccomp for what Landlock does not know.
 
 use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use landlock::{
@@ -12,7 +13,8 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::{Reach, network};
+use super::super::door;
+use super::{Network, Reach, network};
 
 /// The newest version whose rights are asked for. An older kernel has fewer of them.
 const NEWEST: ABI = ABI::V7;
@@ -32,18 +34,25 @@ pub fn landlock_version() -> u32 {
     }
 }
 
-pub(super) fn restrict(reach: &Reach, inside: bool) -> Result<(), String> {
-    if !reach.network && inside {
+pub(super) fn restrict(reach: &Reach, inside: bool, way_out: Option<OwnedFd>) -> Result<(), String> {
+    if reach.network != Network::Open && inside {
         network::leave()?;
     }
+    if let (Network::Proxy, true, Some(way_out)) = (reach.network, inside, way_out) {
+        door::open(way_out.as_fd()).map_err(|error| format!("no way to ralph's proxy: {error}"))?;
+    }
     landlock(reach, inside).map_err(|error| format!("Landlock: {error}"))?;
-    seccomp(!reach.network && !inside)
+    seccomp(match (reach.network, inside) {
+        (Network::Open, _) => Sockets::All,
+        (_, true) => Sockets::OwnNetwork,
+        (_, false) => Sockets::BetweenProcesses,
+    })
 }
 
 fn landlock(reach: &Reach, inside: bool) -> Result<(), Box<dyn std::error::Error>> {
     let all = AccessFs::from_all(NEWEST);
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(all)?;
-    if !reach.network && !inside {
+    if reach.network != Network::Open && !inside {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = ruleset.scope(Scope::from_all(NEWEST))?.create()?;
@@ -96,23 +105,59 @@ const REFUSED: &[i64] = &[];
 const SOCKET: i64 = 41;
 #[cfg(not(target_arch = "x86_64"))]
 const SOCKET: i64 = 198;
+/// io_uring makes sockets too, and no rule sees it. The same numbers everywhere.
+const IO_URING: [i64; 3] = [425, 426, 427];
+/// The second set of numbers that a program on this processor may call by.
+#[cfg(target_arch = "x86_64")]
+const OTHER_NUMBERS: Option<i64> = Some(0x4000_0000);
+#[cfg(not(target_arch = "x86_64"))]
+const OTHER_NUMBERS: Option<i64> = None;
 const PERMISSION_DENIED: u32 = 1;
 const UNIX: u64 = 1;
+/// IPv4, IPv6, and what tells of interfaces: each only within the own network. Others, such as the one to the host of a
+/// virtual machine, know no such border.
+const WITHIN_A_NETWORK: [u64; 3] = [2, 10, 16];
 
-/// `no_sockets`: none but those between processes.
-fn seccomp(no_sockets: bool) -> Result<(), String> {
+/// The sockets that a program may make.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sockets {
+    All,
+    /// Those that a network namespace keeps in.
+    OwnNetwork,
+    BetweenProcesses,
+}
+
+impl Sockets {
+    /// The rule that matches every other one.
+    fn refused(self) -> Result<Option<SeccompRule>, seccompiler::BackendError> {
+        let allowed: &[u64] = match self {
+            Sockets::All => return Ok(None),
+            Sockets::OwnNetwork => &WITHIN_A_NETWORK,
+            Sockets::BetweenProcesses => &[],
+        };
+        let is_not = |family| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family);
+        let conditions = [UNIX].iter().chain(allowed).map(|family| is_not(*family));
+        Ok(Some(SeccompRule::new(conditions.collect::<Result<_, _>>()?)?))
+    }
+}
+
+fn seccomp(sockets: Sockets) -> Result<(), String> {
     if REFUSED.is_empty() {
-        return match no_sockets {
-            true => Err("seccomp: this processor is not known".to_owned()),
-            false => Ok(()),
+        return match sockets {
+            Sockets::All => Ok(()),
+            _ => Err("seccomp: this processor is not known".to_owned()),
         };
     }
     let filter = || -> Result<BpfProgram, seccompiler::BackendError> {
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
             REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-        if no_sockets {
-            let family = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, UNIX)?;
-            rules.insert(SOCKET, vec![SeccompRule::new(vec![family])?]);
+        if let Some(refused) = sockets.refused()? {
+            rules.insert(SOCKET, vec![refused]);
+            rules.extend(IO_URING.map(|call| (call, Vec::new())));
+        }
+        if let Some(offset) = OTHER_NUMBERS {
+            let again: Vec<_> = rules.iter().map(|(call, rules)| (call + offset, rules.clone())).collect();
+            rules.extend(again);
         }
         let refuse = SeccompAction::Errno(PERMISSION_DENIED);
         SeccompFilter::new(rules, SeccompAction::Allow, refuse, std::env::consts::ARCH.try_into()?)?
