@@ -28,6 +28,15 @@ Exit codes:
   5    busy: another run holds this workspace
   130, 143, 129  interrupted by Ctrl-C or `ralph stop`, SIGTERM, SIGHUP";
 
+const RESUME_HELP: &str = "\
+A limit that is not given stays as the run has it. The run goes on with its memory and its counters; one that was complete has to \
+prove its claim again.
+
+Examples:
+  ralph resume                             the last run of this workspace
+  ralph resume RUN -n 20 --max-cost 10     with limits raised
+  ralph resume RUN -p 'and now the docs'   with more to do";
+
 const LIST_HELP: &str = "\
 Below each run stands what it is about, what it waits for, and what to type where it needs you. A run that is over needs nobody \
 once another one was started in its workspace. Where runs of other workspaces need you, the last line says so.";
@@ -71,8 +80,8 @@ pub enum Subcommand {
     /// Run an agent in a loop
     #[command(after_help = crate::docs::run_help())]
     Run(Box<RunArgs>),
-    /// Continue a run that was stopped, killed or cut off
-    #[command(mut_args(without_default), after_help = "A limit that is not given stays as the run has it.")]
+    /// Continue a run that was stopped, killed or cut off, or with -p one that is complete
+    #[command(mut_args(without_default), after_help = RESUME_HELP)]
     Resume(ResumeArgs),
     /// Show the live screen of a run that works elsewhere, with its keys
     Attach(AttachArgs),
@@ -254,6 +263,9 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     #[command(flatten)]
     pub pick: PickArgs,
+    /// Say this to the run as it goes on; also opens a run again that is complete
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub prompt: Option<String>,
     #[command(flatten)]
     pub limits: LimitArgs,
     /// Set a key of event_loop or loop_detection by its path, such as event_loop.max_wall_time=14d

@@ -372,6 +372,7 @@ impl RunState {
             let open = matches!(self.proof.stage, Stage::Open | Stage::Ran(_));
             let claims = self.claims_complete() && open;
             self.unjudged = self.unjudged.take().filter(|_| claims);
+            self.proof.reopen();
             self.idle.forget();
             self.stuck.start_over();
             (self.patience.limited_until, self.patience.outage) = (None, false);

@@ -46,7 +46,10 @@ impl RunSnapshot {
             return vec![anew, resume("let the coordinator go on"), explain];
         }
         match stopped.kind {
-            StopKind::Done => vec![NextStep::new(format!("ralph replay {run}"), "see the run again")],
+            StopKind::Done => vec![
+                NextStep::new(format!("ralph replay {run}"), "see it again"),
+                NextStep::new(format!("ralph resume {run} -p 'AND NOW …'"), "with more to do"),
+            ],
             StopKind::Limit if stopped.reason.is(&[MAX_IDLE]) => vec![resume("look again"), explain],
             StopKind::Limit => {
                 let raise = self.limit(stopped.reason.as_str()).and_then(raised).unwrap_or_default();

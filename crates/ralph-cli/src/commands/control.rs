@@ -116,8 +116,8 @@ fn refuse_if_done(run: &RunDir) -> Result<(), CliError> {
     match summary.and_then(|summary| summary.stopped).filter(|stopped| stopped.kind == StopKind::Done) {
         None => Ok(()),
         Some(stopped) => Err(CliError::Usage(format!(
-            "run {} is done: {}; nobody would hear it. A new `ralph run` can be told",
-            run.id, stopped.message
+            "run {} is done: {}; nobody would hear it. `ralph resume {} -p 'AND NOW …'` opens it again",
+            run.id, stopped.message, run.id
         ))),
     }
 }

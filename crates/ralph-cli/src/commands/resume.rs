@@ -1,5 +1,7 @@
 //! `ralph resume`
 
+use ralph_core::event::Guidance;
+use ralph_core::input::{Command, Input};
 use ralph_core::observe::Observation;
 use ralph_core::plan::{Plan, SettingsChange};
 use ralph_core::stop::StopKind;
@@ -17,6 +19,9 @@ use ralph_config::{self as config, Flags};
 const MOST_RECORDS: u64 = 5000;
 
 pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
+    if args.prompt.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(CliError::Usage("there is nothing to add: the text of -p is empty".to_owned()));
+    }
     if args.detach && !background::is_detached() {
         return background::start(args.screen.json);
     }
@@ -29,11 +34,19 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     for hat in &args.reset_hat {
         super::control::reset_hat(&args.pick, hat)?;
     }
-    let session = OpenRun::open(&store, run)?;
+    let mut session = OpenRun::open(&store, run)?;
+    if let Some(text) = args.prompt {
+        session.note(Input::Command(Command::AddGuidance(Guidance { text })))?;
+    }
     let Some(old) = session.observe() else { return Ok(0) };
-    if let Some(stopped) = old.stopped().filter(|stopped| stopped.kind == StopKind::Done) {
+    let done = old.stopped().filter(|stopped| stopped.kind == StopKind::Done);
+    // What a person said and no iteration has heard opens it again.
+    if let Some(stopped) = done.filter(|_| old.guidance().is_empty()) {
         let run = &session.run_dir().id;
-        let message = format!("run {run} is done: {}; there is nothing to resume", stopped.message);
+        let message = format!(
+            "run {run} is done: {}; there is nothing to resume\n`ralph resume {run} -p 'AND NOW …'` opens it again",
+            stopped.message
+        );
         match args.screen.json {
             // Events only, and there is none.
             true => eprintln!("{message}"),

@@ -51,6 +51,27 @@ fn a_wait_that_is_over_by_then_is_not_waited_for() {
     world.verify();
 }
 
+#[test]
+fn a_complete_run_is_opened_again_with_more_to_do_and_proves_itself_again() {
+    let world = World::new();
+    world.write("ralph.yml", "gates:\n  - {name: made, run: 'test -e prompt-1.txt'}\n");
+    let script = "save-prompt prompt-%i.txt\nsay <ralph>COMPLETE</ralph>";
+    world.run(script, &[]).expect(0);
+    let id = world.run_id();
+    for again in [world.ralph(["resume"]), world.ralph(["say", "more"])] {
+        assert!([again.stdout, again.stderr].concat().contains(&format!("ralph resume {id} -p 'AND NOW …'")));
+    }
+    assert!(world.ralph(["resume", "-p", " "]).expect(2).stderr.contains("is empty"));
+    assert_eq!(world.events().finished(), [1]);
+    world.ralph(["resume", &id, "-p", "and now the docs"]).expect(0);
+    assert!(world.read("prompt-2.txt").contains("and now the docs"));
+    let events = world.events();
+    assert_eq!(events.finished(), [1, 2], "the same run goes on counting");
+    assert_eq!(events.of("gate.finished").len(), 2);
+    assert_eq!((&events.last("run.stopped")["proved"], world.run_dirs().len()), (&json!(true), 1));
+    world.verify();
+}
+
 /// Everything in the journal happened so much earlier.
 fn make_older(world: &World, by: Duration) {
     let earlier = |at: Timestamp| Timestamp::from_millis(at.as_millis() - by.as_millis() as i64);

@@ -80,6 +80,14 @@ impl ProofState {
         self.rejected = None;
     }
 
+    /// A run that was complete goes on: what proved it is of a tree that is about to change.
+    pub(super) fn reopen(&mut self) {
+        if self.is_accepted() {
+            (self.stage, self.tree) = (Stage::Settled, None);
+            self.proved_by.clear();
+        }
+    }
+
     /// What was cut short says nothing, and a new round begins with nothing.
     pub(super) fn forget_results(&mut self) {
         self.results.clear();

@@ -29,7 +29,8 @@ fn complete() {
     complete: unproved: the agent says so, and there was no gate
       total   2 iterations, 44s of work in 44s, $0.12
       logs    ralph logs 0119a4c2
-      next    ralph replay 0119a4c2  # see the run again
+      next    ralph replay 0119a4c2                 # see it again
+              ralph resume 0119a4c2 -p 'AND NOW …'  # with more to do
     "#);
 }
 
@@ -42,7 +43,8 @@ fn a_single_pass() {
       total   1 iteration, 41s of work in 41s, $0.12
       logs    ralph logs 0119a4c2
               /srv/anna/logs
-      next    ralph replay 0119a4c2  # see the run again
+      next    ralph replay 0119a4c2                 # see it again
+              ralph resume 0119a4c2 -p 'AND NOW …'  # with more to do
     "#);
 }
 

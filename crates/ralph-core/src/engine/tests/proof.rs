@@ -105,6 +105,28 @@ fn rejected(run: &Run) -> CompletionRejected {
 }
 
 #[test]
+fn a_complete_run_that_goes_on_has_to_prove_its_claim_again() {
+    let mut run = gated();
+    claim(&mut run);
+    let work = round(&run);
+    gates_end(&mut run, &work, true);
+    assert_eq!(run.stop_reason(), Some(("complete", 0)));
+    assert!(run.engine.state().stopped.as_ref().is_some_and(|stopped| stopped.proved));
+    run.send(say("and now the rest"));
+    assert_eq!(run.resume(), ["run.resumed", "iteration.started", "guidance.delivered"]);
+    assert_eq!(run.spawned(), Some((2, 1, vec!["and now the rest".into()])));
+    let state = run.engine.state();
+    assert_eq!((state.iterations_finished, state.proof.is_accepted()), (1, false));
+    assert_eq!(state.proof.proved_by, Vec::<String>::new());
+    claim(&mut run);
+    assert_eq!(run.stop_reason(), None, "the gates are asked again");
+    let work = round(&run);
+    gates_end(&mut run, &work, false);
+    assert_eq!(run.stop_reason(), None);
+    assert_eq!(run.spawned().map(|spawned| spawned.0), Some(3));
+}
+
+#[test]
 fn a_required_kind_of_check_has_to_have_been_run_and_passed() {
     let mut run = with(Stop { require_passing_tests: true, ..Stop::default() });
     claim(&mut run);
