@@ -101,6 +101,8 @@ pub struct Definition {
     pub sandbox_access: SandboxAccess,
     /// What each agent and gate may use, with all of its processes.
     pub limits: Limits,
+    /// Hold the machine awake for the time of the run, by `systemd-inhibit` or `caffeinate`. Where there is neither the run says so.
+    pub keep_awake: bool,
     /// Whether the tree is saved before the first iteration and after each one, as commits that no branch has. In git only.
     pub checkpoints: Switch,
     /// What of the files that git ignores a worktree of `--worktree` is given.
@@ -159,6 +161,7 @@ impl Default for Definition {
             sandbox_fallback: SandboxFallback::default(),
             sandbox_access: SandboxAccess::default(),
             limits: Limits::default(),
+            keep_awake: false,
             checkpoints: Switch::default(),
             worktree: WorktreeLists::default(),
             loop_detection: StuckPlan::default(),

@@ -48,9 +48,8 @@ impl Loaded {
         event_loop.silence_timeout.get_or_insert(silence);
         found.extend(idle::check(&self.settings, definition));
         let (Some(agent), true) = (agent, found.is_empty()) else {
-            return Err(
-                ConfigError::from_all(found).unwrap_or_else(|| Diagnostic::new("there is no plan").into())
-            );
+            let nothing = || Diagnostic::new("there is no plan").into();
+            return Err(ConfigError::from_all(found).unwrap_or_else(nothing));
         };
         Ok(Plan {
             source: self.file.clone(),
@@ -78,6 +77,7 @@ impl Loaded {
             contain: definition.contain,
             sandbox: sandbox(definition),
             limits: definition.limits.clone(),
+            keep_awake: definition.keep_awake,
             checkpoints: definition.checkpoints,
             stuck: definition.loop_detection.clone(),
             memory: memory::memory(definition, &self.task, &self.settings),

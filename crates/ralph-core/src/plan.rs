@@ -129,6 +129,9 @@ pub struct Plan {
     /// What its programs may use.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
+    /// Whether the machine is held awake for the time of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_awake: bool,
     /// Whether the tree is saved before the first iteration and after each one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub checkpoints: Switch,
@@ -196,6 +199,7 @@ impl Plan {
             contain: Contain::default(),
             sandbox: SandboxPlan::default(),
             limits: Limits::default(),
+            keep_awake: false,
             checkpoints: Switch::default(),
             worktree: None,
             stuck: StuckPlan::default(),

@@ -1,6 +1,7 @@
 //! All I/O of ralph that is not a screen: driver, executor, journal, processes, control socket.
 
 mod attempt;
+mod awake;
 mod both_ends;
 pub mod checkpoint;
 pub mod clock;

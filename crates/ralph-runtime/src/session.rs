@@ -21,6 +21,7 @@ use ralph_evidence::Watch;
 use ralph_store::{Position, RunDir, Store, StoreError};
 
 use crate::attempt::MakeDialogue;
+use crate::awake::{self, Awake};
 use crate::checkpoint::{Checkpoints, Moment};
 use crate::control::{Server, Service};
 use crate::driver::{Driver, Envelope};
@@ -35,13 +36,13 @@ use crate::sketches::Sketches;
 use crate::survivors::Survivors;
 use crate::token::Tokens;
 use crate::trust::{Baseline, Pins, Protection};
-use crate::workspace::{LockError, WorkspaceLock};
+use crate::workspace::{Holder, LockError, WorkspaceLock};
 use crate::{clock, signals};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error("{}", busy(.workspace, .holder))]
-    Busy { workspace: PathBuf, holder: Option<String> },
+    Busy { workspace: PathBuf, holder: Option<Holder> },
     #[error("cannot open the workspace {}: {error}", path.display())]
     Workspace { path: PathBuf, error: io::Error },
     #[error(transparent)]
@@ -58,15 +59,21 @@ pub enum SessionError {
     Io(#[from] io::Error),
 }
 
-fn busy(workspace: &Path, holder: &Option<String>) -> String {
-    let workspace = workspace.display();
-    match holder {
-        Some(holder) => format!(
-            "run {holder} is working in {workspace}\n\
-             `ralph status {holder}` shows it, `ralph stop {holder}` ends it, `-C DIR` works elsewhere"
-        ),
-        None => format!("{workspace} is held by processes of another run, or by another user's"),
-    }
+fn busy(workspace: &Path, holder: &Option<Holder>) -> String {
+    let here = workspace.display();
+    let Some(Holder { run, workspace: at }) = holder else {
+        return format!("{here} is held by processes of another run, or by another user's");
+    };
+    let which = match at {
+        at if at == workspace => String::new(),
+        at if workspace.starts_with(at) => format!(", which {here} is inside of"),
+        _ => format!(", which is inside of {here}"),
+    };
+    format!(
+        "run {run} is working in {}{which}\n\
+         `ralph status {run}` shows it, `ralph stop {run}` ends it, `-C DIR` works elsewhere",
+        at.display()
+    )
 }
 
 /// A run that is open: nobody else works on it or in its workspace.
@@ -269,6 +276,7 @@ impl OpenRun {
             server.open_for_agents()?;
         }
         let _room = Room(run.room());
+        let _awake = stay_awake(&changed_plan(&start, &change), &supervisor, &run, &mut containment);
         let now = clock::now();
         let (engine, first, watch) = begin(&run, start, (version, containment), change, now);
         let plan = Secrets::reveal(engine.observe().plan(), &run.path)?;
@@ -317,8 +325,12 @@ fn begin(
 
 /// Takes the workspace, so that no run works in it meanwhile.
 pub fn lock_workspace(store: &Store, workspace: &Path) -> Result<WorkspaceLock, SessionError> {
-    let holder = || store.live_run(workspace).map(|run| run.id.0);
-    WorkspaceLock::acquire(workspace, &store.locks_dir(), &holder).map_err(|error| match error {
+    let holder = || {
+        let (run, workspace) = store.live_run_around(workspace)?;
+        Some(Holder { run: run.id.0, workspace })
+    };
+    let around: Vec<&Path> = store.folders_around(workspace).collect();
+    WorkspaceLock::acquire(workspace, &store.locks_dir(), &around, &holder).map_err(|error| match error {
         LockError::Io(error) => SessionError::Workspace { path: workspace.to_owned(), error },
         LockError::Own(error) => StoreError::Io { path: store.locks_dir(), error }.into(),
         LockError::Held { by } => SessionError::Busy { workspace: workspace.to_owned(), holder: by },
@@ -331,6 +343,28 @@ struct Room(PathBuf);
 impl Drop for Room {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where that cannot be had the run goes on, and says so.
+fn stay_awake(
+    plan: &Plan,
+    supervisor: &Supervisor,
+    run: &RunDir,
+    containment: &mut Containment,
+) -> Option<Awake> {
+    if !plan.keep_awake {
+        return None;
+    }
+    match awake::keep(supervisor, &run.id) {
+        Ok((program, awake)) => {
+            containment.kept_awake_by = Some(program);
+            Some(awake)
+        }
+        Err(why) => {
+            containment.missing.push(why);
+            None
+        }
     }
 }
 

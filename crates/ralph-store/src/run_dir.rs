@@ -113,6 +113,11 @@ impl RunDir {
         self.first().is_some_and(|(_, started)| started.plan.workspace == workspace)
     }
 
+    /// Where it works.
+    pub(crate) fn workspace(&self) -> Option<PathBuf> {
+        self.first().map(|(_, started)| started.plan.workspace)
+    }
+
     fn first(&self) -> Option<(Timestamp, Box<ralph_core::event::RunStarted>)> {
         let mut lines = Lines::open(&self.journal()).ok()?;
         let Some(Line::Whole(line)) = lines.read().ok()? else { return None };

@@ -197,9 +197,24 @@ impl Store {
         last.summary().is_some_and(is_cut_off).then_some(last)
     }
 
-    /// The live run of a workspace.
-    pub fn live_run(&self, workspace: &Path) -> Option<RunDir> {
-        self.begun().find(|run| run.is_live() && run.is_of(workspace))
+    /// The folders that a workspace is in, the nearest first. A worktree that was made for a run is in none: where the state folder
+    /// lies says nothing about it.
+    pub fn folders_around<'a>(&self, workspace: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let is_apart = workspace.starts_with(self.worktrees_dir());
+        workspace.ancestors().skip(1).filter(move |_| !is_apart)
+    }
+
+    /// A live run that works in a workspace, in a folder around it or in one inside of it, and where that is.
+    pub fn live_run_around(&self, workspace: &Path) -> Option<(RunDir, PathBuf)> {
+        let is_near = |at: &Path| {
+            at == workspace
+                || self.folders_around(workspace).any(|folder| folder == at)
+                || self.folders_around(at).any(|folder| folder == workspace)
+        };
+        self.begun().filter(RunDir::is_live).find_map(|run| {
+            let at = run.workspace().filter(|at| is_near(at))?;
+            Some((run, at))
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs without a terminal, and screens that come and go.
 
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 
 use rustix::io::ioctl_fionread;
 use rustix::termios::tcgetattr;
@@ -153,4 +154,80 @@ fn a_person_kills_an_iteration_by_a_key_and_says_something() {
     assert_eq!(finished.of("iteration.finished")[0]["error"], "ended by a person");
     assert!(world.read("prompt-2.txt").contains("use the small parser"));
     world.verify();
+}
+
+/// A PATH with a program of this name, and a shell.
+fn with_program(world: &World, name: &str, script: &str) -> String {
+    let bin = world.path("bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    let program = bin.join(name);
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("write");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("chmod");
+    // The system's own must not be found.
+    let _ = std::os::unix::fs::symlink("/bin/sh", bin.join("sh"));
+    bin.display().to_string()
+}
+
+const AWAKE: [&str; 2] = ["--set", "keep_awake=true"];
+
+#[test]
+fn the_machine_is_held_awake_from_the_start_of_a_run_to_its_end_however_that_comes() {
+    let world = World::new();
+    let told = world.path("told");
+    let script = format!(
+        "echo \"$$ $0 $*\" >> {}; while [ \"${{1##*/}}\" != sh ]; do shift; done; exec \"$@\"",
+        told.display()
+    );
+    let path = with_program(&world, "systemd-inhibit", &script) + ":/usr/bin:/bin";
+    let agent = world.agent(PATIENT);
+    let start = |command: &str| {
+        let mut command_line = world.command(RALPH);
+        command_line.env("PATH", &path);
+        match command {
+            "run" => command_line.args(["run", "-p", "x", "-a", &agent]).args(AWAKE),
+            other => command_line.arg(other),
+        };
+        world.spawn(command_line)
+    };
+    let times = || read(&told).lines().count();
+    // By its command line: in a namespace of its own it has another number.
+    let is_held = || world.survivors().iter().any(|process| process.contains("sleep 2000000000"));
+    let live = start("run");
+    let events = world.wait_for("agent.text", 1);
+    let started = events.last("run.started");
+    let program = format!("{}/systemd-inhibit", world.path("bin").display());
+    assert_eq!(started["containment"]["kept_awake_by"], program.as_str());
+    let line = read(&told);
+    assert!(line.contains("--what=idle:sleep --mode=block --who=ralph --why=run "), "{line}");
+    assert!(is_held(), "as long as the run works");
+    assert!(world.ralph(["status"]).expect(0).stdout.contains(&format!("kept awake by {program}")));
+    live.kill();
+    wait_until("nobody holds it awake for a run that was killed", || !is_held());
+    let live = start("resume");
+    wait_until("it is held again", || times() == 2 && is_held());
+    world.write("go", "");
+    live.wait().expect(0);
+    assert!(!is_held(), "it may sleep again");
+    world.expect_no_survivors();
+}
+
+#[test]
+fn a_machine_that_cannot_be_held_awake_is_told_of_and_the_run_goes_on() {
+    let world = World::new();
+    let agent = world.agent("say hi");
+    let run = |path: &str| {
+        let mut command = world.command(RALPH);
+        command.env("PATH", path).args(["run", "-p", "x", "-a", &agent, "--once"]).args(AWAKE);
+        let shown = world.spawn(command).wait().expect(0).stdout;
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let empty = with_program(&world, "other", "true");
+    let none = run(&empty);
+    assert!(
+        none.contains("`keep_awake` needs systemd-inhibit or caffeinate, and neither is on PATH"),
+        "{none}"
+    );
+    let path = with_program(&world, "caffeinate", "echo 'no power at all' >&2; exit 3");
+    let refused = run(&path);
+    assert!(refused.contains("bin/caffeinate does not hold it awake: no power at all"), "{refused}");
 }

@@ -39,6 +39,61 @@ fn of_twenty_starters_one_runs_and_the_others_name_it() {
 }
 
 #[test]
+fn a_workspace_inside_of_a_busy_one_or_around_it_is_refused_and_siblings_are_not() {
+    let world = World::new();
+    let agent = world.agent("wait-for go");
+    for folder in ["a", "a/deep", "b", "ab"] {
+        std::fs::create_dir(world.work(folder)).expect("a folder");
+    }
+    let holder = world.start(["run", "-C", "a", "-p", "x", "-a", &agent, "-n", "1"]);
+    world.wait_for("agent.spawned", 1);
+    let id = world.run_id();
+    let quick = world.agent("say hi");
+    let start = |folder: &str| world.ralph(["run", "-C", folder, "-p", "x", "-a", &quick, "--once"]);
+    let a = world.work("a").canonicalize().expect("the folder").display().to_string();
+    let inside = start("a/deep").expect(5).stderr;
+    assert!(
+        inside.contains(&format!("run {id} is working in {a}, which {a}/deep is inside of\n")),
+        "{inside}"
+    );
+    let around = start(".").expect(5).stderr;
+    assert!(around.contains(&format!("run {id} is working in {a}, which is inside of ")), "{around}");
+    for sibling in ["b", "ab"] {
+        start(sibling).expect(0);
+    }
+    assert_eq!(world.run_dirs().len(), 3, "who is refused leaves nothing behind");
+    std::fs::write(world.work("a/go"), "").expect("write");
+    holder.wait().expect(3);
+    for free in ["a/deep", ".", "a"] {
+        start(free).expect(0);
+    }
+}
+
+#[test]
+fn a_run_in_a_worktree_works_beside_one_in_the_checkout_wherever_the_state_folder_is() {
+    let world = World::new();
+    for args in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "x"]] {
+        world.git(args);
+    }
+    let state = world.work(".state").display().to_string();
+    let agent = world.agent("wait-for go");
+    let mut command = world.command(RALPH);
+    command.env("RALPH_STATE_DIR", &state).args(["run", "-p", "x", "-a", &agent, "-n", "1"]);
+    let holder = world.spawn(command);
+    wait_until("the run", || {
+        let mut list = world.command(RALPH);
+        list.env("RALPH_STATE_DIR", &state).args(["list", "--json"]);
+        world.spawn(list).wait().expect(0).stdout.contains("\"running\"")
+    });
+    let quick = world.agent("say hi");
+    let mut command = world.command(RALPH);
+    command.env("RALPH_STATE_DIR", &state).args(["run", "--worktree=x", "-p", "x", "-a", &quick, "--once"]);
+    world.spawn(command).wait().expect(0);
+    world.write("go", "");
+    holder.wait().expect(3);
+}
+
+#[test]
 fn after_a_kill_the_next_one_starts_without_help() {
     let world = World::new();
     let holder = world.start_run("ignore-term\nspawn-child\ndaemon\nsay up\nsleep 120s", &[]);

@@ -7,7 +7,7 @@ use crate::harness::*;
 const GIT: [&str; 4] = ["-c", "user.name=a", "-c", "user.email=a@localhost"];
 
 impl World {
-    fn git(&self, args: &[&str]) -> String {
+    pub fn git(&self, args: &[&str]) -> String {
         let mut git = self.command("git");
         git.args(GIT).args(args);
         self.spawn(git).wait().expect(0).stdout.trim_end().to_owned()

@@ -1,5 +1,7 @@
 //! What keeps the processes of a run together, and which they are.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::plan::SandboxLevel;
@@ -14,6 +16,9 @@ pub struct Containment {
     /// What its programs may reach, where that is not everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxInForce>,
+    /// The program that keeps the machine awake, where that was asked for and can be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_awake_by: Option<PathBuf>,
     /// What could not be had, a sentence each. Where the definition did not allow that, nothing was started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,

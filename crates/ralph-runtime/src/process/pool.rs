@@ -185,7 +185,13 @@ impl Pool {
 
     /// What keeps programs together here, found by trying. The keeper it was tried with is kept.
     pub(super) fn containment(&self) -> io::Result<Containment> {
-        let keeper = |why| Containment { by: ContainedBy::Keeper, why, sandbox: None, missing: Vec::new() };
+        let keeper = |why| Containment {
+            by: ContainedBy::Keeper,
+            why,
+            sandbox: None,
+            kept_awake_by: None,
+            missing: Vec::new(),
+        };
         if self.contain == Contain::Keeper {
             return Ok(keeper(None));
         }

@@ -5,12 +5,15 @@
 //!
 //! Any user who may read a folder may lock it. A stranger who does so must not keep anybody from working: then a file of our own,
 //! which nobody else can open, stands for the folder. It is always taken first, so two runs of one user find each other either way.
+//!
+//! A run also takes, shared, the files that stand for the folders around its workspace. So a run inside of a busy workspace and one
+//! around it find each other, and runs of sibling folders do not.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_store::plain;
@@ -19,6 +22,8 @@ use rustix::fs::{FlockOperation, flock};
 pub struct WorkspaceLock {
     dir: File,
     own: File,
+    /// They stand for the folders around this one.
+    _above: Vec<File>,
     /// A stranger holds the folder.
     by_own: bool,
 }
@@ -30,9 +35,18 @@ pub enum LockError {
     Own(io::Error),
     /// Held, by a run if one could be found.
     Held {
-        by: Option<String>,
+        by: Option<Holder>,
     },
 }
+
+/// A live run, and where it works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    pub run: String,
+    pub workspace: PathBuf,
+}
+
+const ALONE: FlockOperation = FlockOperation::NonBlockingLockExclusive;
 
 /// How long the processes of a run that was killed may take to die.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -41,25 +55,29 @@ const PAUSE: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 10;
 
 impl WorkspaceLock {
-    /// Takes the lock. `locks` is a private folder for files that stand for workspaces. `holder` names the live run of this
-    /// workspace, if there is one: then nothing is waited for. A lock without one belongs to the keepers of a run that was just
-    /// killed, or to a run that is just starting.
+    /// Takes the lock. `locks` is a private folder for files that stand for workspaces, `around` the folders that this workspace is
+    /// in. `holder` names a live run that works here, inside of here or around, if there is one: then nothing is waited for. A lock
+    /// without one belongs to the keepers of a run that was just killed, or to a run that is just starting.
     pub fn acquire(
         workspace: &Path,
         locks: &Path,
-        holder: &dyn Fn() -> Option<String>,
+        around: &[&Path],
+        holder: &dyn Fn() -> Option<Holder>,
     ) -> Result<Self, LockError> {
         let dir = File::open(workspace).map_err(LockError::Io)?;
-        let own = own_lock(&dir, locks).map_err(LockError::Own)?;
+        let lock_of = |meta: Metadata| own_lock(&meta, locks).map_err(LockError::Own);
+        let own = lock_of(dir.metadata().map_err(LockError::Io)?)?;
+        // A folder that cannot be looked at is nobody's workspace.
+        let around = around.iter().filter_map(|folder| std::fs::metadata(folder).ok());
+        let above: Vec<File> = around.map(lock_of).collect::<Result<_, _>>()?;
         let deadline = Instant::now() + PATIENCE;
         let (mut alive, mut has_own) = (0, false);
         loop {
-            has_own = has_own || try_lock(&own)?;
-            if has_own && try_lock(&dir)? {
-                return Ok(Self { dir, own, by_own: false });
-            }
-            if has_own && is_held_by_strangers(&dir) {
-                return Ok(Self { dir, own, by_own: true });
+            // This order, so that of two who start at once one gets through.
+            has_own = has_own || (try_lock(&own, ALONE)? && try_all(&above)?);
+            let dir_is_free = has_own && try_lock(&dir, ALONE)?;
+            if dir_is_free || (has_own && is_held_by_strangers(&dir)) {
+                return Ok(Self { dir, own, _above: above, by_own: !dir_is_free });
             }
             let by = holder();
             alive = if by.is_some() { alive + 1 } else { 0 };
@@ -77,14 +95,23 @@ impl AsFd for WorkspaceLock {
     }
 }
 
-fn own_lock(dir: &File, locks: &Path) -> io::Result<File> {
-    let meta = dir.metadata()?;
+fn own_lock(meta: &Metadata, locks: &Path) -> io::Result<File> {
     plain::make_folders(locks)?;
     plain::append(&locks.join(format!("{:x}-{:x}", meta.dev(), meta.ino())))
 }
 
-fn try_lock(file: &File) -> Result<bool, LockError> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+/// Beside others inside of the same folder.
+fn try_all(above: &[File]) -> Result<bool, LockError> {
+    for file in above {
+        if !try_lock(file, FlockOperation::NonBlockingLockShared)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn try_lock(file: &File, how: FlockOperation) -> Result<bool, LockError> {
+    match flock(file, how) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(LockError::Io(error.into())),

@@ -10,7 +10,7 @@ mod walk;
 
 pub use git::Repository;
 pub(crate) use git_copy::copy_repository;
-pub use lock::{LockError, WorkspaceLock};
+pub use lock::{Holder, LockError, WorkspaceLock};
 pub use patterns::Patterns;
 pub use scan::{Looked, Snapshot, path_number, scan};
 pub(crate) use tree::Status;

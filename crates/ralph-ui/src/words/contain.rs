@@ -8,7 +8,9 @@ use ralph_model::text::clean;
 pub(crate) fn lines(containment: &Containment) -> Vec<String> {
     let sandbox = containment.sandbox.as_ref().map(sandbox);
     let missing = containment.missing.iter().map(|text| clean(text));
-    sandbox.into_iter().chain(keeper_alone(containment)).chain(missing).collect()
+    let awake = containment.kept_awake_by.as_ref();
+    let awake = awake.map(|program| format!("kept awake by {}", clean(&program.to_string_lossy())));
+    sandbox.into_iter().chain(keeper_alone(containment)).chain(awake).chain(missing).collect()
 }
 
 /// `sandbox: workspace; gates: off`
