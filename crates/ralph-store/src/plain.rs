@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
 /// Of a file that holds a few words, such as a reference of git's.
@@ -112,17 +112,47 @@ pub fn append(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Puts a whole file into an open folder, at once: written beside, then moved into its place.
+/// Puts a whole file into an open folder, at once: written beside, then exchanged with what stands in its place. What stood there is
+/// the file beside the next time, so that a file that is written again and again costs no inode each time. One that has these very
+/// bytes is left alone.
 pub fn replace_in(folder: impl AsFd, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let there = ours_in(&folder, name);
+    if there.as_ref().is_some_and(|file| has_bytes(file, bytes)) {
+        return Ok(());
+    }
     let beside = format!(".{name}.new");
-    let mut file = create_in(&folder, Path::new(&beside))?;
+    let mut file = match ours_in(&folder, &beside) {
+        Some(file) => {
+            file.set_len(0)?;
+            file
+        }
+        None => create_in(&folder, Path::new(&beside))?,
+    };
     io::Write::write_all(&mut file, bytes)?;
     drop(file);
-    let moved = rustix::fs::renameat(&folder, beside.as_str(), &folder, name);
+    let how = if there.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::empty() };
+    let moved = renameat_with(&folder, beside.as_str(), &folder, name, how)
+        // Gone meanwhile, or a file system that exchanges nothing.
+        .or_else(|_| renameat(&folder, beside.as_str(), &folder, name));
     if moved.is_err() {
         let _ = unlinkat(&folder, beside.as_str(), AtFlags::empty());
     }
     Ok(moved?)
+}
+
+/// A private plain file of ours with no other name, to read and to change: writing to it writes to nothing else.
+fn ours_in(folder: impl AsFd, name: &str) -> Option<File> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = plain(openat(folder, name, flags, Mode::empty()).ok()?).ok()?;
+    let meta = file.metadata().ok()?;
+    let is_ours = meta.nlink() == 1 && meta.uid() == rustix::process::geteuid().as_raw();
+    (is_ours && meta.mode() & 0o7777 == PRIVATE.as_raw_mode()).then_some(file)
+}
+
+fn has_bytes(file: &File, bytes: &[u8]) -> bool {
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    file.metadata().is_ok_and(|meta| meta.len() == length)
+        && read_open(file, length).is_ok_and(|there| there == bytes)
 }
 
 /// Whether something stands at a name in an open folder, be it a link that leads nowhere.
@@ -276,6 +306,37 @@ mod tests {
         fs::create_dir(dir.path().join("y")).expect("a folder");
         assert!(replace_in(&folder, "y", b"1").is_err());
         assert!(!stands_in(&folder, ".y.new") && stands_in(&folder, "x"));
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_again_and_again_takes_no_new_inode_and_writes_through_nothing() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| dir.path().join(name);
+        let folder = open_folder(dir.path()).expect("a folder");
+        let inode = |name: &str| fs::metadata(at(name)).map(|meta| meta.ino()).expect(name);
+        replace_in(&folder, "x", b"1").expect("written");
+        replace_in(&folder, "x", b"2").expect("written");
+        let (first, second) = (inode("x"), inode(".x.new"));
+        replace_in(&folder, "x", b"a longer one").expect("written");
+        assert_eq!((inode("x"), inode(".x.new")), (second, first));
+        replace_in(&folder, "x", b"a longer one").expect("nothing to do");
+        assert_eq!(inode("x"), second, "equal bytes are left alone");
+        replace_in(&folder, "x", b"3").expect("written");
+        assert_eq!(fs::read(at("x")).expect("read"), b"3");
+        fs::write(at("theirs"), b"kept").expect("write");
+        fs::set_permissions(at("theirs"), fs::Permissions::from_mode(0o600)).expect("private");
+        for place in [".x.new", "x"] {
+            fs::remove_file(at(place)).expect("removed");
+            fs::hard_link(at("theirs"), at(place)).expect("a second name");
+            replace_in(&folder, "x", b"4").expect("written");
+            fs::remove_file(at(place)).expect("removed");
+            symlink(at("theirs"), at(place)).expect("a link");
+            replace_in(&folder, "x", b"5").expect("written");
+            assert_eq!(fs::read(at("theirs")).expect("read"), b"kept", "{place}");
+            assert!(fs::symlink_metadata(at("x")).expect("status").is_file());
+            assert_eq!(fs::read(at("x")).expect("read"), b"5");
+            replace_in(&folder, "x", b"6").expect("written");
+        }
     }
 
     #[test]
