@@ -42,6 +42,9 @@ pub(crate) struct Entry {
     /// Of a run that did not come to its end: what all of its records say, once somebody has read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<RunListing>,
+    /// Bytes on disk, once somebody has counted them. What a run leaves changes only together with its journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 /// Two equal stamps of a journal mean that it has not changed.

@@ -120,6 +120,24 @@ impl Store {
         self.with_index(|runs, _| runs)
     }
 
+    /// The runs that nobody works on, in the order of [`Store::list`], each with its bytes on disk.
+    pub fn sized(&self) -> Vec<(Listed, u64)> {
+        self.with_index(|runs, index| {
+            let idle = runs.into_iter().filter(|found| !found.live);
+            let counted = idle.map(|found| {
+                let entry = index.entries.get_mut(&found.run.id);
+                let known = entry.as_ref().and_then(|entry| entry.size);
+                let size = known.unwrap_or_else(|| found.run.size());
+                if let (None, Some(entry)) = (known, entry) {
+                    entry.size = Some(size);
+                    index.changed = true;
+                }
+                (found, size)
+            });
+            counted.collect()
+        })
+    }
+
     /// All runs in the order of [`Store::list`], and the index as it should be, to which more may be added.
     pub(crate) fn with_index<T>(&self, visit: impl FnOnce(Vec<Listed>, &mut Index) -> T) -> T {
         let path = self.root.join(INDEX);
@@ -150,7 +168,9 @@ impl Store {
             let live = !is_stopped && run.is_live();
             let entry = match known.filter(|_| !live) {
                 Some(entry) => entry,
-                None => Entry { stamp, last_at: run.last_at(), summary: run.summary(), whole: None },
+                None => {
+                    Entry { stamp, last_at: run.last_at(), summary: run.summary(), whole: None, size: None }
+                }
             };
             let (last_at, summary) = (entry.last_at, entry.summary.clone());
             let live = live || summary.as_ref().is_some_and(|summary| summary.live);

@@ -145,6 +145,24 @@ fn with_an_index_the_same_is_listed_whatever_happens_to_the_runs() {
     assert_eq!(world.listed(), ["b b false", "a anew false", "c ? false"], "another of that id");
 }
 
+#[test]
+fn a_run_is_sized_once_and_again_when_its_journal_changed() {
+    let world = World::new();
+    let here = world.folder("work");
+    let run = world.run("a", "a", &here, 1);
+    settle(&run);
+    let size = || world.store.sized().into_iter().map(|(_, size)| size).collect::<Vec<_>>();
+    let first = size();
+    assert_eq!(first, [run.size()]);
+    // Nobody looks into the folder again while the journal says that nothing happened.
+    fs::write(run.path.join("more"), vec![b'x'; 100_000]).expect("write");
+    assert_eq!(size(), first);
+    append(&run, &stopped(3, 2));
+    settle(&run);
+    assert_eq!(size(), [run.size()]);
+    assert!(size() > first);
+}
+
 /// A run that was cut off in its third iteration; the second one failed.
 fn cut_off(world: &World, id: &str, workspace: &Path) -> RunDir {
     let run = world.run(id, "cut", workspace, 1);

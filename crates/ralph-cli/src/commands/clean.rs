@@ -45,7 +45,7 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
         remove_abandoned(&store);
     }
     // Those that worked last come first, so those to keep are counted first.
-    for (run, summary) in finished(&store) {
+    for (run, summary, size) in finished(&store) {
         if !args.all && !summary.is_of(&here) {
             continue;
         }
@@ -66,7 +66,6 @@ pub fn clean(args: CleanArgs) -> Result<u8, CliError> {
             ));
             continue;
         }
-        let size = run.size();
         let failed = |error| CliError::Failed(format!("cannot remove {}: {error}", run.path.display()));
         if args.dry_run || remove(&store, &run, &summary).map_err(failed)? {
             freed += size;
@@ -101,10 +100,9 @@ fn remove_abandoned(store: &Store) {
     }
 }
 
-/// Runs that nobody works on; those that worked last come first.
-fn finished(store: &Store) -> Vec<(RunDir, Summary)> {
-    let runs = store.list().into_iter().filter(|found| !found.live);
-    runs.filter_map(|found| Some((found.run, found.summary?))).collect()
+/// Runs that nobody works on, each with its bytes on disk; those that worked last come first.
+fn finished(store: &Store) -> Vec<(RunDir, Summary, u64)> {
+    store.sized().into_iter().filter_map(|(found, size)| Some((found.run, found.summary?, size))).collect()
 }
 
 /// Removes a run, unless somebody resumed it since it was looked at.
@@ -130,8 +128,8 @@ pub fn keep_quota(store: &Store) {
     }
     let mut seen = std::collections::HashSet::new();
     let mut used = 0;
-    for (run, summary) in finished(store) {
-        used += run.size();
+    for (run, summary, size) in finished(store) {
+        used += size;
         let is_last = seen.insert(summary.home().to_owned());
         // A worktree is only removed by `ralph clean`.
         let is_bare = summary.worktree.as_ref().is_none_or(|tree| !tree.path.exists());
