@@ -28,7 +28,7 @@ use crate::driver::{Driver, Envelope};
 use crate::executor::{Executor, Prepared};
 use crate::footprints::Footprints;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
-use crate::process::{self, Supervisor};
+use crate::process::{self, KeeperNews, Supervisor};
 use crate::sandbox::{Sandbox, Unenforceable};
 use crate::secrets::Secrets;
 use crate::signals::Heard;
@@ -379,7 +379,13 @@ fn supervisor(plan: &Plan, inbox: &Sender<Envelope>) -> io::Result<Supervisor> {
     // What may be left behind cannot be in a namespace, which ends as a whole.
     let contain = if plan.event_loop.kill_leftovers { plan.contain } else { Contain::Keeper };
     let inbox = inbox.clone();
-    let tell = move |keeper| drop(inbox.send(Input::Report(Report::KeeperStarted(keeper)).into()));
+    let tell = move |news| {
+        let report = match news {
+            KeeperNews::Started(keeper) => Report::KeeperStarted(keeper),
+            KeeperNews::Stopped(keeper) => Report::KeeperStopped(keeper),
+        };
+        let _ = inbox.send(Input::Report(report).into());
+    };
     Ok(Supervisor::new(process::keeper_exe()?, 1, contain).telling(tell))
 }
 

@@ -226,6 +226,7 @@ pub(crate) fn others(event: &Event, paint: Paint) -> Vec<String> {
         Event::FilesProtected(_)
         | Event::ProofNarrowed(_)
         | Event::BinCleaned(_)
+        | Event::KeeperStopped(_)
         | Event::SurvivorsSwept(_) => trust::lines(event, paint),
         Event::RunContinued(e) => vec![paint.dim(&continued(e))],
         other => gates::claim(other).map(dim).into_iter().collect(),

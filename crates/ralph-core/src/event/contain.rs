@@ -58,6 +58,14 @@ pub struct KeeperStarted {
     pub init: Option<ProcessMark>,
 }
 
+/// Somebody stopped a keeper or an init (SIGSTOP), so that it would see nothing. It was set going again, unless that happened again
+/// and again: then everything below it was ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct KeeperStopped {
+    pub pid: u32,
+    pub ended: bool,
+}
+
 /// A process that cannot be taken for another one: numbers are given out again, and times count from the start of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProcessMark {

@@ -152,6 +152,7 @@ vocabulary! {
     reports {
         "command.finished" => CommandFinished(CommandFinished): attempt, buffered, line;
         "keeper.started" => KeeperStarted(KeeperStarted): run, buffered, hidden;
+        "keeper.stopped" => KeeperStopped(KeeperStopped): run, buffered, line;
         "survivors.swept" => SurvivorsSwept(SurvivorsSwept): run, buffered, line;
         "agent.spawned" => AgentSpawned(AgentSpawned): attempt, buffered, hidden;
         "agent.text" => AgentText(AgentText): attempt, buffered, line;

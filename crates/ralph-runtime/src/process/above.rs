@@ -25,6 +25,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process
 
 use super::keeper::{INIT_ARG, KEEPER_ARG, let_go_of_output, listen_to_signals, timespec};
 use super::platform;
+use super::vigil::MOST;
 use super::wire::{self, Message};
 
 /// How long init may take to end everything after ralph is gone.
@@ -61,10 +62,17 @@ fn let_go_of_input() {
 fn stand_above(control: &UnixStream, mut child_died: &UnixStream, init: Pid) {
     // A keeper that was stopped goes on when ralph dies. It may be set too late: then the socket has ended already.
     let _ = set_parent_process_death_signal(Some(Signal::CONT));
-    let mut kill_at = None;
+    let (mut kill_at, mut stops) = (None, 0);
     loop {
-        match waitpid(Some(init), WaitOptions::NOHANG) {
+        match waitpid(Some(init), WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             Ok(None) | Err(Errno::INTR) => {}
+            Ok(Some((_, status))) if status.stopped() => {
+                stops += 1;
+                let ended = stops >= MOST;
+                let _ = wire::send(control, &Message::InitStopped { ended });
+                let _ = kill_process(init, if ended { Signal::KILL } else { Signal::CONT });
+                continue;
+            }
             Ok(Some(_)) | Err(_) => return,
         }
         let timeout = kill_at.map(|at: Instant| timespec(at.saturating_duration_since(Instant::now())));

@@ -69,6 +69,8 @@ pub(super) struct SharedLink {
 pub(super) struct Link {
     keeper: Option<Line>,
     pub(super) pid: Option<u32>,
+    /// Its keeper was stopped so often that it was ended.
+    hunted: bool,
     /// The strongest wish so far. Sent when the keeper has its work, if that is later.
     wish: Option<Wish>,
 }
@@ -122,5 +124,13 @@ impl SharedLink {
     /// Nothing of it is at work: it stands still, or is over.
     pub(super) fn is_still(&self) -> bool {
         self.link().keeper.as_ref().is_none_or(|keeper| keeper.stands)
+    }
+
+    pub(super) fn hunted(&self) {
+        self.link().hunted = true;
+    }
+
+    pub(super) fn was_hunted(&self) -> bool {
+        self.link().hunted
     }
 }

@@ -63,14 +63,16 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::{env, fs};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, kill_process, kill_process_group,
-    set_child_subreaper, set_parent_process_death_signal, setsid, wait,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpgrp, getpid, kill_process,
+    kill_process_group, pidfd_open, pidfd_send_signal, set_child_subreaper, set_parent_process_death_signal,
+    setsid, wait, waitid,
 };
 
 pub(super) use super::namespace::{Outside, become_init, enter};
@@ -83,6 +85,42 @@ const PIPE_SIZE: usize = 1 << 20;
 pub fn keeper_exe() -> io::Result<PathBuf> {
     let this = Path::new("/proc/self/exe");
     if this.exists() { Ok(this.to_owned()) } else { env::current_exe() }
+}
+
+/// A child, as its parent sees it stop.
+pub(super) struct Stoppable(OwnedFd);
+
+impl Stoppable {
+    pub(super) fn of(child: &Child) -> Option<Self> {
+        pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok().map(Self)
+    }
+
+    /// Returns when it has been stopped; `false` when it is ending.
+    pub(super) fn await_stop(&self) -> bool {
+        // Its end is for somebody else to collect, so it is only looked at.
+        let look = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        loop {
+            match waitid(WaitId::PidFd(self.0.as_fd()), look) {
+                Err(Errno::INTR) => {}
+                Ok(Some(seen)) if seen.stopped() => {
+                    let taken = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+                    // It may go on already.
+                    if matches!(waitid(WaitId::PidFd(self.0.as_fd()), taken), Ok(Some(_))) {
+                        return true;
+                    }
+                }
+                Ok(_) | Err(_) => return false,
+            }
+        }
+    }
+
+    pub(super) fn set_going(&self) {
+        let _ = pidfd_send_signal(&self.0, Signal::CONT);
+    }
+
+    pub(super) fn end(&self) {
+        let _ = pidfd_send_signal(&self.0, Signal::KILL);
+    }
 }
 
 pub(super) fn become_keeper() -> io::Result<()> {

@@ -28,6 +28,7 @@ mod program;
 mod stillness;
 mod supervisor;
 mod types;
+mod vigil;
 mod watch;
 mod wire;
 
@@ -50,6 +51,7 @@ pub(crate) use door::{AT as PROXY_AT, Doorway};
 pub use input::Input;
 pub use keeper::{KEEPER_ARG, run_keeper_if_asked};
 pub use platform::keeper_exe;
+pub use pool::KeeperNews;
 #[cfg(not(target_os = "linux"))]
 pub use portable::{end_marked, sweep_survivors};
 pub use program::{ResolveError, resolve_program};

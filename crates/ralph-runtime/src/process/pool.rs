@@ -7,11 +7,11 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use ralph_core::event::{ContainedBy, Containment, KeeperStarted};
+use ralph_core::event::{ContainedBy, Containment, KeeperStarted, KeeperStopped};
 use ralph_core::plan::Contain;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -52,6 +52,14 @@ enum Kind {
     Plain,
     Namespace,
 }
+
+/// What is told of keepers.
+pub enum KeeperNews {
+    Started(KeeperStarted),
+    Stopped(KeeperStopped),
+}
+
+pub(super) type Tell = Box<dyn Fn(KeeperNews) + Send + Sync>;
 
 /// Why a keeper got no work.
 enum NoWork {
@@ -152,6 +160,7 @@ pub(super) struct Pool {
     starting: Mutex<()>,
     pub(super) children: Children,
     pub(super) stillness: Stillness,
+    told: OnceLock<Tell>,
 }
 
 impl Pool {
@@ -166,6 +175,17 @@ impl Pool {
             starting,
             children: Children::default(),
             stillness: Stillness::default(),
+            told: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn telling(&self, tell: Tell) {
+        let _ = self.told.set(tell);
+    }
+
+    pub(super) fn tell(&self, news: KeeperNews) {
+        if let Some(tell) = self.told.get() {
+            tell(news);
         }
     }
 

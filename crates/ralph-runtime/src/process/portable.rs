@@ -64,6 +64,23 @@ pub(super) fn sweep(agent: Pid, mut reaped: bool, on_reaped: &mut dyn FnMut(Pid,
     0
 }
 
+/// A keeper that is stopped is heard of when the time of its program is over.
+pub(super) enum Stoppable {}
+
+impl Stoppable {
+    pub(super) fn of(_child: &std::process::Child) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn await_stop(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn set_going(&self) {}
+
+    pub(super) fn end(&self) {}
+}
+
 /// Without `/proc` nobody is known but the program itself, and that is let alone.
 pub(super) fn halt() -> Vec<Pid> {
     Vec::new()

@@ -8,14 +8,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph_agents::Stream;
-use ralph_core::event::{Containment, Exit, KeeperStarted};
+use ralph_core::event::{Containment, Exit};
 use ralph_core::plan::Contain;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::input::Input;
 use super::link::{SharedLink, Wish};
-use super::pool::{Keeper, Pool};
+use super::pool::{Keeper, KeeperNews, Pool};
 use super::types::{Finished, Spec, Stdin};
+use super::vigil;
 use super::watch::{Watch, keeper_lost};
 use crate::standing;
 
@@ -23,22 +24,20 @@ use crate::standing;
 #[derive(Clone)]
 pub struct Supervisor {
     pool: Arc<Pool>,
-    told: Option<Tell>,
 }
-
-type Tell = Arc<dyn Fn(KeeperStarted) + Send + Sync>;
 
 impl Supervisor {
     /// `keeper_exe` is a program whose `main` calls [`run_keeper_if_asked`](super::run_keeper_if_asked), normally
     /// [`keeper_exe()`](super::keeper_exe). `warm` keepers are kept ready: one is enough for programs that run one after
     /// the other. Nothing is started yet.
     pub fn new(keeper_exe: impl Into<PathBuf>, warm: usize, contain: Contain) -> Self {
-        Self { pool: Arc::new(Pool::new(keeper_exe.into(), warm, contain)), told: None }
+        Self { pool: Arc::new(Pool::new(keeper_exe.into(), warm, contain)) }
     }
 
-    /// Each keeper that gets work is told of, so that a later session finds what is left of it.
-    pub fn telling(self, tell: impl Fn(KeeperStarted) + Send + Sync + 'static) -> Self {
-        Self { told: Some(Arc::new(tell)), ..self }
+    /// Each keeper that gets work is told of, so that a later session finds what is left of it; and each that is stopped.
+    pub fn telling(self, tell: impl Fn(KeeperNews) + Send + Sync + 'static) -> Self {
+        self.pool.telling(Box::new(tell));
+        self
     }
 
     /// What keeps programs together here, found by trying.
@@ -101,17 +100,17 @@ impl Supervisor {
                 return Handle { shared };
             }
         };
-        let (pool, told) = (Arc::clone(&self.pool), self.told.clone());
+        let pool = Arc::clone(&self.pool);
         // If this fails the closure is dropped, and `Ending` with it, which reports it.
         let _ = thread::Builder::new()
             .name("supervisor".into())
-            .spawn(move || supervise((&pool, told.as_ref()), &spec, lock, on_start, on_output, ending));
+            .spawn(move || supervise(&pool, &spec, lock, on_start, on_output, ending));
         Handle { shared }
     }
 }
 
 fn supervise(
-    (pool, told): (&Arc<Pool>, Option<&Tell>),
+    pool: &Arc<Pool>,
     spec: &Spec,
     lock: Option<OwnedFd>,
     mut on_start: impl FnMut(u32, &mut Input),
@@ -123,11 +122,12 @@ fn supervise(
         Ok(started) => started,
         Err(error) => return ending.not_started(&error),
     };
-    if let (Some(tell), Some(started)) = (told, keeper.started()) {
-        tell(started);
+    if let Some(started) = keeper.started() {
+        pool.tell(KeeperNews::Started(started));
     }
     ending.shared.connect(&keeper);
     drop(start);
+    vigil::keep(&keeper, pool, &ending.shared);
     pool.refill();
     let mut watch = Watch::new(keeper, pool, input, spec.drain, &ending.shared);
     let mut started = |pid, input: &mut Input| {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_agents::Stream;
-use ralph_core::event::Exit;
+use ralph_core::event::{Exit, KeeperStopped};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -17,7 +17,7 @@ use super::input::Input;
 use super::keeper::timespec;
 use super::link::SharedLink;
 use super::platform;
-use super::pool::{Keeper, Pool};
+use super::pool::{Keeper, KeeperNews, Pool};
 use super::types::Finished;
 use super::wire::Message;
 use crate::standing;
@@ -127,7 +127,7 @@ impl Watch {
             self.advance(got);
         }
         Finished {
-            exit: self.exit.take().unwrap_or_else(keeper_lost),
+            exit: self.exit.take().unwrap_or_else(|| self.lost_exit()),
             duration: self.duration.unwrap_or_else(|| standing::since(self.since)),
             // Where nobody heard of its end it was not its own.
             was_told: self.was_told || self.duration.is_none(),
@@ -217,6 +217,7 @@ impl Watch {
                 self.start_draining();
             }
             Message::Killing => self.start_sweeping(),
+            Message::InitStopped { ended } => self.init_stopped(ended),
             Message::Stands => {
                 self.link.stands();
                 self.pool.stillness.changed();
@@ -234,6 +235,15 @@ impl Watch {
         }
     }
 
+    fn init_stopped(&mut self, ended: bool) {
+        let Some(init) = &self.keeper.init else { return };
+        if ended {
+            self.link.hunted();
+        }
+        let pid = init.pid.unsigned_abs();
+        self.pool.tell(KeeperNews::Stopped(KeeperStopped { pid, ended }));
+    }
+
     fn lost(&mut self) {
         let _ = self.keeper.child.kill();
         let until = after(SWEEP_BOUND);
@@ -249,8 +259,18 @@ impl Watch {
             platform::is_gone_by(&keeper, until);
         }
         self.killed_leftovers += self.pool.children.sweep_orphans();
-        self.exit.get_or_insert_with(keeper_lost);
+        let exit = self.lost_exit();
+        self.exit.get_or_insert(exit);
         self.start_draining();
+    }
+
+    fn lost_exit(&self) -> Exit {
+        match self.link.was_hunted() {
+            true => Exit::Lost {
+                message: "its keeper process was stopped again and again, so everything was ended".to_owned(),
+            },
+            false => keeper_lost(),
+        }
     }
 
     fn start_sweeping(&mut self) {

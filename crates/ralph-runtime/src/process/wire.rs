@@ -54,6 +54,10 @@ pub(super) enum Message {
         exit: Exit,
     },
     Killing,
+    /// From the keeper above an init: somebody outside has stopped that.
+    InitStopped {
+        ended: bool,
+    },
     /// Everything below it has stopped.
     Stands,
     Exited {

@@ -11,6 +11,7 @@ mod namespace;
 mod output;
 mod support;
 mod survivors;
+mod vigil;
 
 use std::process::{Command, ExitCode};
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         namespace::trials(),
         output::trials(),
         survivors::trials(),
+        vigil::trials(),
     ];
     let arguments = Arguments::from_args();
     let ended = libtest_mimic::run(&arguments, modules.into_iter().flatten().collect());

@@ -2,7 +2,8 @@
 
 use ralph_model::ProtectedNow;
 use ralph_model::event::{
-    AgentExited, BinCleaned, Event, FilesProtected, ProofNarrowed, ProtectedChange, SurvivorsSwept,
+    AgentExited, BinCleaned, Event, FilesProtected, KeeperStopped, ProofNarrowed, ProtectedChange,
+    SurvivorsSwept,
 };
 use ralph_model::marker::Misheard;
 use ralph_model::text::clean;
@@ -21,6 +22,7 @@ pub(crate) fn details(event: &Event) -> Option<String> {
         Event::ProofNarrowed(e) => Some(narrowed(e)),
         Event::BinCleaned(e) => Some(cleaned(e)),
         Event::SurvivorsSwept(e) => Some(swept(e)),
+        Event::KeeperStopped(e) => Some(stopped(e)),
         _ => None,
     }
 }
@@ -31,6 +33,7 @@ pub(crate) fn lines(event: &Event, paint: Paint) -> Vec<String> {
         Event::FilesProtected(e) => protected(e).map(|text| paint.dim(&text)).into_iter().collect(),
         Event::ProofNarrowed(e) => vec![paint.paint(Tone::Notice, &narrowed(e))],
         Event::BinCleaned(e) => vec![paint.paint(Tone::Notice, &cleaned(e))],
+        Event::KeeperStopped(e) => vec![paint.paint(Tone::Notice, &stopped(e))],
         Event::SurvivorsSwept(e) => vec![paint.paint(Tone::Notice, &swept(e))],
         _ => Vec::new(),
     }
@@ -57,6 +60,15 @@ pub(crate) fn narrowed(narrowed: &ProofNarrowed) -> String {
         "{} changed while the gates ran, and is no part of the proof; name it in .gitignore or in proof_ignore",
         some_of(&narrowed.paths)
     )
+}
+
+/// `somebody stopped a keeper process (4711); it was set going again`
+fn stopped(stopped: &KeeperStopped) -> String {
+    let then = match stopped.ended {
+        true => "again and again: everything below it was ended",
+        false => "it was set going again",
+    };
+    format!("somebody stopped a keeper process ({}); {then}", stopped.pid)
 }
 
 /// `ended 2 processes that an earlier session had left`
