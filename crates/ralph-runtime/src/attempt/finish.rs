@@ -23,7 +23,7 @@ impl Attempt {
         let mut exited = self.blank(match finished.exit {
             Exit::Missing { message } => Exit::Missing { message: cannot_start(&message) },
             Exit::NotStarted { message } => Exit::NotStarted { message: cannot_start(&message) },
-            Exit::Lost { .. } => Exit::Lost { message: "the agent's keeper process was killed".to_owned() },
+            Exit::Lost { message } => Exit::Lost { message: message.replacen("its", "the agent's", 1) },
             ended => ended,
         });
         exited.duration += finished.duration;
