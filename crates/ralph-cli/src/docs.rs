@@ -61,6 +61,7 @@ fn detectors_table() -> String {
             Use::Decide => "decides",
             Use::Evidence => "evidence",
             Use::Stop => "ends the run",
+            Use::Ask => "asks a person",
             Use::Off => "off",
         };
         let _ = writeln!(out, "| `{}` | {} | {role} |", def.key, def.summary);

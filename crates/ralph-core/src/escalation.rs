@@ -93,6 +93,8 @@ impl Escalation {
     /// What is done about an alarm.
     pub fn answer(&self, plan: &StuckPlan, role: Use, doubt: Doubt) -> LoopAnswer {
         match (role, plan.action) {
+            (Use::Ask, _) => LoopAnswer::Ask,
+            (Use::Stop, StuckAction::Ask) if !self.is_old() => LoopAnswer::Ask,
             (Use::Stop, _) => LoopAnswer::Stop,
             (_, StuckAction::Warn) => LoopAnswer::Warn,
             (_, StuckAction::Ask) => LoopAnswer::Ask,
@@ -164,9 +166,15 @@ impl Escalation {
     }
 }
 
-/// What is to be judged by itself: more alarms than one may be raised by an iteration, and one that ends the run comes first.
+/// What is to be judged by itself: more alarms than one may be raised by an iteration, and one that ends or pauses the run by itself
+/// comes first.
 pub fn deciding<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<&'a Finding> {
-    findings.filter(|finding| finding.alarm && finding.role.decides()).max_by_key(|one| one.role == Use::Stop)
+    let weight = |one: &&Finding| match one.role {
+        Use::Stop => 2,
+        Use::Ask => 1,
+        Use::Decide | Use::Evidence | Use::Off => 0,
+    };
+    findings.filter(|finding| finding.alarm && finding.role.decides()).max_by_key(weight)
 }
 
 /// The finding of an iteration that came to nothing new although the agent was told. Only a report makes it worth telling.

@@ -93,6 +93,7 @@ fn section(detector: &Found, seen: Vec<(&Looked, &Found)>, plan: &StuckPlan, pai
 fn role(role: Use, plan: &StuckPlan) -> &'static str {
     match (role, plan.action) {
         (Use::Decide, StuckAction::Redirect) => "decides: redirect, then stop",
+        (Use::Ask, _) | (Use::Stop, StuckAction::Ask) => "an alarm asks a person",
         (Use::Decide, StuckAction::Stop) | (Use::Stop, _) => "an alarm ends the run",
         (Use::Decide, StuckAction::Ask) => "decides: a person is asked",
         (Use::Decide, StuckAction::Warn) => "decides: only told",

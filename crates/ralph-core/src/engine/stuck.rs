@@ -4,7 +4,7 @@ use super::Turn;
 use super::between::Flow;
 use crate::escalation::{self, Doubt};
 use crate::event::{Circle, Event, Finding, LoopAnswer, LoopDetected, LoopOption, LoopSuspected};
-use crate::guard::{loop_detected, output_similarity};
+use crate::guard::{loop_detected, output_similarity, repeated_signature};
 use crate::hat::Topic;
 use crate::ids::{IterationNumber, RunId};
 use crate::plan::{StuckAction, Use};
@@ -40,10 +40,11 @@ impl Turn<'_> {
             self.emit(Event::LoopDetected(Box::new(detected)));
         }
         let stops_as = self.state().stuck.ending().and_then(|last| last.stops_as.as_ref());
-        let reason = stops_as.map(|key| match key.is(&[output_similarity::DEF.stop]) {
-            true => output_similarity::DEF.stop.because(loop_detected::message(self.state())),
-            false => loop_detected::DEF.stop.because(loop_detected::message(self.state())),
+        let reason = stops_as.and_then(|key| {
+            let reasons = [output_similarity::DEF.stop, repeated_signature::DEF.stop, loop_detected::DEF.stop];
+            reasons.into_iter().find(|def| key.is(&[*def]))
         });
+        let reason = reason.map(|def| def.because(loop_detected::message(self.state())));
         self.stop_if(reason)
     }
 
@@ -79,8 +80,12 @@ impl Turn<'_> {
         let doubt = if bounded { Doubt::Bounded } else { circle.doubt() };
         let Circle { iterations, works: _, signature, repeated, unchanged } = circle;
         let action = self.answer(finding.role, doubt);
-        let reason = if similarity.is_some() { output_similarity::DEF.stop } else { loop_detected::DEF.stop };
         let escalation = &state.stuck.escalation;
+        let reason = match (escalation.is_old(), similarity) {
+            (true, Some(_)) => output_similarity::DEF.stop,
+            (true, None) => loop_detected::DEF.stop,
+            (false, _) => loop_detected::reason(finding, similarity.is_some()),
+        };
         LoopDetected {
             iteration: self.last_iteration(),
             detector: finding.detector.clone(),

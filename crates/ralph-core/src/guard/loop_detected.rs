@@ -1,6 +1,7 @@
 //! Stops a run that goes in circles and does not get out of them.
 
-use super::{Guard, GuardDef, Reading};
+use super::{Guard, GuardDef, Reading, output_similarity, repeated_signature};
+use crate::event::Finding;
 use crate::plan::{StuckAction, StuckPlan, Use};
 use crate::state::RunState;
 use crate::stop::{StopDef, StopKind};
@@ -15,8 +16,7 @@ pub(crate) const DEF: GuardDef = GuardDef {
     setting: "loop_detection.redirects",
     asked: &[],
     build: |plan| {
-        let by_itself = [plan.stuck.similarity, plan.stuck.signature].contains(&Use::Stop);
-        let stops = by_itself || !matches!(plan.stuck.action, StuckAction::Warn | StuckAction::Ask);
+        let stops = !matches!(plan.stuck.action, StuckAction::Warn | StuckAction::Ask);
         let guard = || Box::new(LoopDetected { alarms: alarms(&plan.stuck) }) as Box<dyn Guard>;
         (plan.stuck.enabled && stops && !plan.once).then(guard)
     },
@@ -44,6 +44,16 @@ impl Guard for LoopDetected {
 
     fn message(&self, state: &RunState) -> String {
         message(state)
+    }
+}
+
+/// The reason of a stop that this finding decides. A detector that ends runs by itself has its own. `alike`: outputs are alike, too.
+pub(crate) fn reason(finding: &Finding, alike: bool) -> StopDef {
+    match (finding.role, finding.detector.as_str()) {
+        (Use::Stop, output_similarity::DETECTOR) => output_similarity::DEF.stop,
+        (Use::Stop, repeated_signature::DETECTOR) => repeated_signature::DEF.stop,
+        (Use::Decide, _) if alike => output_similarity::DEF.stop,
+        _ => DEF.stop,
     }
 }
 

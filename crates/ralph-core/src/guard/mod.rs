@@ -13,6 +13,7 @@ mod max_tokens;
 mod max_wall_time;
 pub(crate) mod output_similarity;
 mod rejected_completions;
+pub(crate) mod repeated_signature;
 #[cfg(test)]
 mod sample;
 mod stop_on_error;
@@ -37,6 +38,7 @@ pub const GUARDS: &[GuardDef] = &[
     rejected_completions::DEF,
     loop_detected::DEF,
     output_similarity::DEF,
+    repeated_signature::DEF,
     consecutive_failures::DEF,
     #[cfg(test)]
     sample::DEF,

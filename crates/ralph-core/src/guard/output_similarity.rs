@@ -7,6 +7,9 @@ use crate::state::RunState;
 use crate::stop::{StopDef, StopKind};
 use crate::time::Timestamp;
 
+/// The detector whose alarms end a run for this reason.
+pub(crate) const DETECTOR: &str = "similarity";
+
 pub(crate) const DEF: GuardDef = GuardDef {
     stop: StopDef {
         key: "output_similarity",

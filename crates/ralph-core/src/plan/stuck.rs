@@ -20,7 +20,7 @@ section! {
         /// How many repeats more than usual an alarm takes.
         patience: Amount = 0,
         /// What outputs that are alike line by line are good for. `evidence`: they are told, and support what is decided. `stop`: a match
-        /// ends the run by itself. `off`: nobody looks. Not set: evidence, or stop if a window or a threshold of similarity is set.
+        /// ends the run by itself, or asks a person with `action: ask`. `ask`: a match asks a person. `off`: nobody looks. Not set: evidence, or stop if a window or a threshold of similarity is set.
         similarity: UseOfAlarm = Use::Evidence,
         /// How many of the last outputs each one is compared with. Setting it means `similarity: stop`.
         similarity_window: Size = 5,
@@ -59,13 +59,15 @@ pub enum Use {
     Evidence,
     /// It ends the run by itself, at once.
     Stop,
+    /// It pauses the run by itself, at once, and a person chooses.
+    Ask,
     Off,
 }
 
 impl Use {
     /// Whether something is done about an alarm, and not only told.
     pub fn decides(self) -> bool {
-        matches!(self, Use::Decide | Use::Stop)
+        matches!(self, Use::Decide | Use::Stop | Use::Ask)
     }
 }
 
@@ -80,6 +82,7 @@ leaf!(StuckAction, StuckAction, |it| it, |it| *it);
 pub enum UseOfAlarm {
     Evidence,
     Stop,
+    Ask,
     Off,
 }
 
@@ -89,12 +92,14 @@ leaf!(
     |it| match it {
         Self::Evidence => Use::Evidence,
         Self::Stop => Use::Stop,
+        Self::Ask => Use::Ask,
         Self::Off => Use::Off,
     },
     |it| match it {
         // To decide is not for a definition to give away.
         Use::Evidence | Use::Decide => Self::Evidence,
         Use::Stop => Self::Stop,
+        Use::Ask => Self::Ask,
         Use::Off => Self::Off,
     }
 );

@@ -80,6 +80,8 @@ pub struct Settings {
     pub stuck: Option<StuckAction>,
     /// Outputs that are alike end the run by themselves.
     pub similarity_stops: bool,
+    /// So do signatures that repeat.
+    pub signature_stops: bool,
 }
 
 /// What is not given is as in the definition of a run.
@@ -240,7 +242,8 @@ impl Alarm {
 fn stuck(settings: &Settings) -> StuckPlan {
     let Some(action) = settings.stuck else { return StuckPlan::off() };
     let similarity = if settings.similarity_stops { Use::Stop } else { Use::Evidence };
-    StuckPlan { action, similarity, ..StuckPlan::default() }
+    let signature = if settings.signature_stops { Use::Stop } else { Use::Evidence };
+    StuckPlan { action, similarity, signature, ..StuckPlan::default() }
 }
 
 fn gates(settings: &Settings) -> Vec<Gate> {

@@ -1,5 +1,6 @@
 //! What an iteration mainly did or ran into, as a short text: three times the same in a row is suspicious.
 
+mod failing;
 mod parts;
 mod runners;
 
@@ -9,6 +10,7 @@ use ralph_core::event::DetectorKey;
 use ralph_core::plan::SIGNATURE_WINDOW;
 
 use super::{Detector, DetectorDef, Sketch, Suspicion, text};
+use failing::FailingTests;
 use parts::{MAX_PART, base, edit, error_kind, file_in, search, slug, start};
 
 pub(super) const DEF: DetectorDef = DetectorDef {
@@ -18,8 +20,6 @@ pub(super) const DEF: DetectorDef = DetectorDef {
     build: |plan| Box::new(SignatureDetector::new(SIGNATURE_WINDOW, plan.signature_threshold)),
 };
 
-/// Names of failing tests in a signature.
-const NAMES: usize = 2;
 /// How far from the name of an error its place may stand, in lines.
 const NEARBY: usize = 8;
 
@@ -28,63 +28,86 @@ const NEARBY: usize = 8;
 pub struct SignatureDetector {
     window: usize,
     threshold: usize,
-    recent: VecDeque<String>,
+    recent: VecDeque<Seen>,
+    /// The last one, and how many times in a row it has come in all: for what is said, not for what is decided.
+    last: Option<(Seen, usize)>,
+}
+
+/// A signature, and what stands for all the tests that fail, of which it names but a few.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Seen {
+    signature: String,
+    failing: u32,
+}
+
+impl Seen {
+    fn of(sketch: &Sketch) -> Self {
+        Self { signature: sketch.signature.clone(), failing: sketch.failing }
+    }
+
+    /// Nothing says nothing, and matches nothing.
+    fn is_same(&self, other: &Seen) -> bool {
+        !self.signature.is_empty() && self == other
+    }
 }
 
 impl SignatureDetector {
     pub fn new(window_size: usize, threshold: usize) -> Self {
         let threshold = threshold.max(2);
-        Self { window: window_size.max(threshold), threshold, recent: VecDeque::new() }
+        Self { window: window_size.max(threshold), threshold, recent: VecDeque::new(), last: None }
     }
 
     /// Whether the output's signature has now come often enough. It is remembered for the next checks.
     pub fn detect_loop(&mut self, output: &str) -> bool {
-        self.observe(&signature(output))
+        let (signature, failing) = read(output).finish();
+        self.observe(Seen { signature, failing })
     }
 
-    /// The same for a signature that was taken while the output streamed. An empty one says nothing and matches nothing.
-    pub fn observe(&mut self, signature: &str) -> bool {
-        self.recent.push_front(signature.to_owned());
+    fn observe(&mut self, seen: Seen) -> bool {
+        let before = self.last.take().filter(|(last, _)| last.is_same(&seen)).map_or(0, |(_, times)| times);
+        self.last = Some((seen.clone(), before.saturating_add(1)));
+        self.recent.push_front(seen);
         self.recent.truncate(self.window);
         self.times() >= self.threshold
     }
 
-    /// How many times in a row the last signature has come.
+    /// How many times in a row the last signature has come, of those that are remembered.
     pub fn times(&self) -> usize {
-        match self.recent.front() {
-            Some(last) if !last.is_empty() => self.recent.iter().take_while(|each| *each == last).count(),
-            _ => 0,
-        }
+        let Some(last) = self.recent.front() else { return 0 };
+        self.recent.iter().take_while(|each| each.is_same(last)).count()
     }
 
     /// Forgets all signatures.
     pub fn reset(&mut self) {
         self.recent.clear();
+        self.last = None;
     }
 }
 
 impl Detector for SignatureDetector {
     fn look(&mut self, now: &Sketch) -> Suspicion {
+        let seen = Seen::of(now);
         let before = match self.recent.front() {
-            Some(last) if !now.signature.is_empty() && *last == now.signature => self.times(),
+            Some(last) if last.is_same(&seen) => self.times(),
             _ => 0,
         };
         if before == 0 {
             return Suspicion::default();
         }
         let times = before + 1;
-        let pattern = format!("the same signature {times} times in a row: {}", now.signature);
+        let all = self.last.as_ref().filter(|(last, _)| last.is_same(&seen)).map_or(times, |(_, all)| all + 1);
+        let pattern = format!("the same signature {all} times in a row: {}", now.signature);
         let score = (before as f64 / (self.threshold - 1) as f64).min(1.0);
         let alarm = times >= self.threshold;
         Suspicion { score, alarm, period: 1, iterations: times, pattern, ..Suspicion::default() }
     }
 
     fn learn(&mut self, now: &Sketch) {
-        self.observe(&now.signature);
+        self.observe(Seen::of(now));
     }
 
     fn start_over(&mut self) {
-        self.reset();
+        self.recent.clear();
     }
 }
 
@@ -96,19 +119,20 @@ impl Default for SignatureDetector {
 
 /// The signature of a whole text.
 pub fn signature(output: &str) -> String {
+    read(output).finish().0
+}
+
+fn read(output: &str) -> SignatureReader {
     let mut reader = SignatureReader::default();
     output.lines().for_each(|line| reader.line(text::clean(line.as_bytes()).trim()));
-    reader.finish()
+    reader
 }
 
 /// Reads an output line by line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SignatureReader {
     line: usize,
-    failing: Option<u64>,
-    /// Tests that are named as failing, and how many lines name one.
-    names: Vec<String>,
-    fail_lines: u64,
+    tests: FailingTests,
     error: Option<ErrorSeen>,
     /// The last file that was named, and where.
     file: Option<(usize, String)>,
@@ -143,7 +167,7 @@ impl SignatureReader {
         }
         let lower = line.to_lowercase();
         let file = file_in(line);
-        self.take_tests(line, &lower);
+        self.tests.line(line, &lower);
         self.take_error(line, &lower, file);
         if let Some(file) = file {
             self.file = Some((self.line, base(file).to_owned()));
@@ -153,27 +177,6 @@ impl SignatureReader {
         }
         if self.search.is_none() && !self.names_tools {
             self.search = search(line, &lower);
-        }
-    }
-
-    fn take_tests(&mut self, line: &str, lower: &str) {
-        let counted = self.failing.is_some_and(|count| count > 0);
-        if let Some(name) = runners::failing_name(line, counted) {
-            self.fail_lines += 1;
-            self.add_name(name);
-        }
-        if let Some(count) = runners::failing_count(lower) {
-            self.failing = Some(count);
-            if count > 0 {
-                runners::listed_names(line).into_iter().for_each(|name| self.add_name(name));
-            }
-        }
-    }
-
-    fn add_name(&mut self, name: &str) {
-        let name = slug(name, MAX_PART);
-        if self.names.len() < NAMES && !name.is_empty() && !self.names.contains(&name) {
-            self.names.push(name);
         }
     }
 
@@ -224,16 +227,16 @@ impl SignatureReader {
         }
     }
 
-    pub(super) fn finish(self) -> String {
-        let failing = self.failing.unwrap_or(self.fail_lines);
-        if failing > 0 {
-            return format!("test-fail:{failing}-{}", self.names.join(",")).trim_end_matches('-').to_owned();
+    /// The signature, and what stands for all tests that fail.
+    pub(super) fn finish(self) -> (String, u32) {
+        if let Some(signature) = self.tests.signature() {
+            return (signature, self.tests.mark());
         }
         if let Some(error) = self.error {
             let place = error.place.map_or(String::new(), |place| format!("-{place}"));
-            return format!("error:{}{place}", error.kind);
+            return (format!("error:{}{place}", error.kind), 0);
         }
-        self.tool.or(self.edit).or(self.search).unwrap_or(self.start)
+        (self.tool.or(self.edit).or(self.search).unwrap_or(self.start), 0)
     }
 }
 

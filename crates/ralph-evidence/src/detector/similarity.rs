@@ -27,6 +27,10 @@ pub struct OutputSimilarityDetector {
     window: usize,
     threshold: f64,
     recent: VecDeque<Lines>,
+    /// The last output, and how many outputs in a row were alike up to it: for what is said, not for what is decided.
+    last: Option<(Lines, usize)>,
+    /// Whether the output that was looked at last is like another one.
+    looked: Option<bool>,
 }
 
 /// Two outputs that are alike.
@@ -40,7 +44,7 @@ pub struct Match {
 
 impl OutputSimilarityDetector {
     pub fn new(window_size: usize, threshold: f64) -> Self {
-        Self { window: window_size, threshold, recent: VecDeque::new() }
+        Self { window: window_size, threshold, recent: VecDeque::new(), last: None, looked: None }
     }
 
     /// Whether the output is as good as the same as one of the last. It is remembered for the next checks.
@@ -56,11 +60,21 @@ impl OutputSimilarityDetector {
     /// The same for an output of which only the lines' hashes are left. One without text must not come here.
     pub fn observe(&mut self, lines: &Lines) -> Option<Match> {
         let best = self.best(lines);
-        self.remember(lines);
+        self.remember(lines, best.is_some());
         best
     }
 
-    fn remember(&mut self, lines: &Lines) {
+    /// How many outputs in a row are alike, this one included.
+    fn in_a_row(&self, lines: &Lines, is_match: bool) -> usize {
+        let like = |last: &Lines| is_match || lines.ratio(last, self.threshold).0 >= self.threshold;
+        match &self.last {
+            Some((last, times)) if like(last) => times.saturating_add(1),
+            _ => 1,
+        }
+    }
+
+    fn remember(&mut self, lines: &Lines, is_match: bool) {
+        self.last = Some((lines.clone(), self.in_a_row(lines, is_match)));
         self.recent.push_front(lines.clone());
         self.recent.truncate(self.window);
     }
@@ -79,6 +93,7 @@ impl OutputSimilarityDetector {
     /// Forgets all outputs.
     pub fn reset(&mut self) {
         self.recent.clear();
+        self.last = None;
     }
 
     /// How many outputs the next one will be compared with.
@@ -93,15 +108,18 @@ impl OutputSimilarityDetector {
 
 impl Detector for OutputSimilarityDetector {
     fn look(&mut self, now: &Sketch) -> Suspicion {
-        let Some(Match { ratio, measure, back }) = now.lines.as_ref().and_then(|lines| self.best(lines))
-        else {
-            return Suspicion::default();
-        };
+        let found = now.lines.as_ref().and_then(|lines| Some((lines, self.best(lines)?)));
+        self.looked = Some(found.is_some());
+        let Some((lines, Match { ratio, measure, back })) = found else { return Suspicion::default() };
         let whose = match back {
             1 => "the output before".to_owned(),
             back => format!("the output {back} back"),
         };
-        let pattern = format!("{:.0}% like {whose}{}", 100.0 * ratio, measure.remark());
+        let row = match self.in_a_row(lines, true) {
+            0..=2 => String::new(),
+            times => format!(", {times} alike in a row"),
+        };
+        let pattern = format!("{:.0}% like {whose}{row}{}", 100.0 * ratio, measure.remark());
         let (period, iterations) = (back, back + 1);
         let ratio = Some(ratio);
         Suspicion { score: 1.0, alarm: true, period, iterations, pattern, ratio, ..Suspicion::default() }
@@ -109,12 +127,13 @@ impl Detector for OutputSimilarityDetector {
 
     fn learn(&mut self, now: &Sketch) {
         if let Some(lines) = &now.lines {
-            self.remember(lines);
+            let is_match = self.looked.take().unwrap_or_else(|| self.best(lines).is_some());
+            self.remember(lines, is_match);
         }
     }
 
     fn start_over(&mut self) {
-        self.reset();
+        self.recent.clear();
     }
 }
 

@@ -67,6 +67,9 @@ pub struct Sketch {
     pub says: Says,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,
+    /// Stands for all tests that are named as failing, of which the signature names but a few.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failing: u32,
     /// The first lines that say something, and the first error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<String>,

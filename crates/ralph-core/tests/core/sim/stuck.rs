@@ -52,7 +52,9 @@ pub fn found(plan: &StuckPlan, iteration: IterationNumber, rng: &mut Rng) -> Opt
 }
 
 pub fn plan(rng: &mut Rng) -> StuckPlan {
-    let look = |rng: &mut Rng| if rng.one_in(2) { Use::Off } else { Use::Evidence };
+    let look = |rng: &mut Rng| {
+        rng.pick(&[Use::Off, Use::Off, Use::Off, Use::Evidence, Use::Evidence, Use::Evidence, Use::Stop, Use::Ask])
+    };
     StuckPlan {
         enabled: !rng.one_in(4),
         action: rng.pick(&[
@@ -81,8 +83,10 @@ pub struct Stuck {
     unheeded: bool,
     /// The files of the last circle are new each time.
     works: bool,
-    /// Nothing has been done about the last iteration yet.
-    pub open: bool,
+    /// Who decides about the last iteration, and by what right, until something is done about it.
+    deciding: Option<(&'static str, Use)>,
+    /// Its outputs are alike, too.
+    alike: bool,
     pub asking: bool,
     /// The reason of the stop that is due.
     pub ends: Option<&'static str>,
@@ -98,14 +102,15 @@ impl Stuck {
             told: false,
             unheeded: false,
             works: false,
-            open: false,
+            deciding: None,
+            alike: false,
             asking: false,
             ends: None,
         }
     }
 
     pub fn finished(&mut self, f: &IterationFinished, exited: Option<&AgentExited>) -> Check {
-        (self.open, self.unheeded) = (false, false);
+        (self.deciding, self.unheeded) = (None, false);
         let waits = f.delay.is_some() || f.blocked.is_some();
         let waits = waits || f.state.is_some_and(|state| state != AgentState::Working && !f.claims_complete);
         let evidence = exited.and_then(|exited| exited.evidence.as_ref());
@@ -114,13 +119,22 @@ impl Stuck {
             return Ok(());
         };
         ensure!(f.stuck_score == Some(evidence.score), "another score than was found");
-        self.open = evidence.score == 1.0;
+        let alarms = |key: &str, role: Use| {
+            let mut alarms = evidence.findings.iter().filter(|one| one.alarm && one.role == role);
+            alarms.any(|one| one.detector.as_str() == key)
+        };
+        let order = [Use::Stop, Use::Ask, Use::Decide].into_iter().flat_map(|role| {
+            // Of two with the same right the last one.
+            ["signature", "similarity", "no_progress"].map(|key| (key, role))
+        });
+        self.deciding = order.into_iter().find(|(key, role)| alarms(key, *role));
+        self.alike = evidence.findings.iter().any(|one| one.ratio.is_some());
         self.works = evidence.findings.iter().flat_map(|one| &one.circle).any(|circle| circle.works);
         if evidence.score < NEW_BELOW {
             (self.fresh, self.told) = (self.fresh + 1, false);
         } else if evidence.score >= NOTHING_NEW {
             self.fresh = self.fresh.saturating_sub(1);
-            self.unheeded = std::mem::take(&mut self.told) && !self.open;
+            self.unheeded = std::mem::take(&mut self.told) && self.deciding.is_none();
         }
         if self.fresh >= RECOVERED {
             (self.alarms, self.redirected) = (0, 0);
@@ -142,7 +156,7 @@ impl Stuck {
     pub fn suspected(&self, e: &LoopSuspected, last: Option<&IterationFinished>) -> Check {
         let similarity = e.detector == DetectorKey::new("similarity");
         let role = if similarity { self.plan.similarity } else { self.plan.signature };
-        ensure!(role == Use::Evidence, "{} is off", e.detector);
+        ensure!(role == Use::Evidence, "{} is off, or decides", e.detector);
         ensure!(last.is_some_and(|last| last.iteration == e.iteration), "a suspicion of nothing");
         Ok(())
     }
@@ -154,20 +168,26 @@ impl Stuck {
             self.unheeded = false;
             return Ok(());
         }
-        ensure!(self.open, "an alarm without a circle");
+        let Some((detector, role)) = self.deciding.take() else { return Err("an alarm without a circle".into()) };
+        ensure!(e.detector.as_str() == detector, "{} decides", e.detector);
         ensure!(e.alarm == self.alarms + 1, "alarm {} after {}", e.alarm, self.alarms);
-        let answer = match self.plan.action {
-            StuckAction::Warn => LoopAnswer::Warn,
-            StuckAction::Ask => LoopAnswer::Ask,
-            StuckAction::Redirect | StuckAction::Stop => self.told_or_stopped(),
+        let answer = match (role, self.plan.action) {
+            (Use::Ask, _) | (_, StuckAction::Ask) => LoopAnswer::Ask,
+            (Use::Stop, _) => LoopAnswer::Stop,
+            (_, StuckAction::Warn) => LoopAnswer::Warn,
+            (_, StuckAction::Redirect | StuckAction::Stop) => self.told_or_stopped(),
         };
         ensure!(e.action == answer, "{:?} instead of {answer:?}", e.action);
         self.told = matches!(answer, LoopAnswer::Redirect | LoopAnswer::Demand);
         self.redirected += u32::from(self.told);
-        (self.open, self.fresh, self.alarms) = (false, 0, e.alarm);
+        (self.fresh, self.alarms) = (0, e.alarm);
         self.asking = answer == LoopAnswer::Ask;
-        let alike = self.plan.similarity != Use::Off;
-        let reason = if alike { "output_similarity" } else { "loop_detected" };
+        let reason = match (role, detector) {
+            (Use::Stop, "signature") => "repeated_signature",
+            (Use::Stop, "similarity") => "output_similarity",
+            _ if self.alike => "output_similarity",
+            _ => "loop_detected",
+        };
         self.ends = (answer == LoopAnswer::Stop).then_some(reason);
         ensure!(e.stops_as.as_ref().map(|key| key.as_str()) == self.ends, "it stops as {:?}", e.stops_as);
         Ok(())
@@ -175,12 +195,12 @@ impl Stuck {
 
     /// Nothing is left to be told of the last iteration.
     pub fn is_told(&self) -> bool {
-        !self.open && !self.unheeded
+        self.deciding.is_none() && !self.unheeded
     }
 
     /// A person has had a word.
     pub fn start_over(&mut self) {
-        (self.open, self.unheeded, self.told) = (false, false, false);
+        (self.deciding, self.unheeded, self.told) = (None, false, false);
         (self.alarms, self.redirected, self.fresh, self.ends) = (0, 0, 0, None);
     }
 

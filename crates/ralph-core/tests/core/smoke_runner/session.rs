@@ -177,7 +177,7 @@ impl Runner {
         let findings: Vec<Finding> = script.finds.iter().map(|alarm| alarm.finding(plan)).collect();
         let decides = findings.iter().any(|finding| finding.role.decides());
         let score = if decides { 1.0 } else { 0.0 };
-        let evidence = StuckEvidence { version: 1, score, findings, ..StuckEvidence::default() };
+        let evidence = StuckEvidence { version: 2, score, findings, ..StuckEvidence::default() };
         plan.enabled.then(|| Box::new(evidence))
     }
 

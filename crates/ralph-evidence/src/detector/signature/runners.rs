@@ -1,7 +1,7 @@
 //! How test runners tell what fails: pytest, unittest, jest, vitest, mocha, go test, cargo test and nextest, Maven, Gradle, RSpec,
 //! PHPUnit, dotnet test, CTest, TAP, and people.
 
-use super::parts::{base, words};
+use super::parts::{base, file_in, words};
 
 const FAIL: &[&str] = &["failed", "failing", "failures", "failure", "fail", "fails", "broken"];
 
@@ -10,8 +10,8 @@ pub(super) fn failing_count(lower: &str) -> Option<u64> {
     if !lower.contains("fail") && !lower.contains("broken") {
         return None;
     }
-    // Node's TAP: `# fail 2`.
-    if let Some(count) = lower.strip_prefix("# fail ") {
+    // Node: `# fail 2`, `ℹ fail 2`.
+    if let Some(count) = lower.strip_prefix("# fail ").or_else(|| lower.strip_prefix("ℹ fail ")) {
         return count.trim().parse().ok();
     }
     let words: Vec<&str> = words(lower).collect();
@@ -66,31 +66,60 @@ fn count_before(words: &[&str], at: usize) -> Option<u64> {
     None
 }
 
-/// `3 tests failing - auth, login, logout`: the names that a person lists.
-pub(super) fn listed_names(line: &str) -> Vec<&str> {
+/// `3 tests failing - auth, login, logout`: the names that a person lists; `2 failed: auth.test.ts - login, logout` has their file, too.
+pub(super) fn listed_names(line: &str) -> (Option<&str>, Vec<&str>) {
     let end = words(line).filter(|word| FAIL.iter().any(|fail| word.eq_ignore_ascii_case(fail))).last();
     // A word is a part of the line, so its place is known.
     let Some(end) = end.map(|word| word.as_ptr() as usize - line.as_ptr() as usize + word.len()) else {
-        return Vec::new();
+        return (None, Vec::new());
     };
     let rest = line[end..].trim_start();
-    let Some(list) = rest.strip_prefix(['-', '–', '—', ':', '(']) else { return Vec::new() };
+    let Some(list) = rest.strip_prefix(['-', '–', '—', ':', '(']) else { return (None, Vec::new()) };
+    let list = list.trim_start();
+    let file = file_in(list).filter(|file| list.starts_with(*file));
+    let list = file.map_or(list, |file| list[file.len()..].trim_start_matches([' ', '-', '–', '—', ':', '(']));
     let list = list.split(['.', ')', ';']).next().unwrap_or(list);
     let names = list.split(',').flat_map(|part| part.split(" and ")).map(str::trim);
+    let most = if file.is_some() { 6 } else { 3 };
     let is_name =
-        |name: &&str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && words(name).count() <= 3;
-    names.take_while(is_name).collect()
+        |name: &&str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && words(name).count() <= most;
+    (file, names.take_while(is_name).collect())
+}
+
+/// A test that is named as failing.
+pub(super) struct Named<'a> {
+    /// What may hold the file.
+    pub place: &'a str,
+    /// The name with the suites around it.
+    pub whole: &'a str,
+    pub name: &'a str,
 }
 
 /// The test that a line names as failing. `counted`: a count of failures has come before.
-pub(super) fn failing_name(line: &str, counted: bool) -> Option<&str> {
+pub(super) fn failing_name(line: &str, counted: bool) -> Option<Named<'_>> {
     let line = line.strip_prefix("[ERROR]").map_or(line, str::trim_start);
-    let named = by_end(line).or_else(|| by_beginning(line)).or_else(|| numbered(line).filter(|_| counted))?;
+    let place = by_end(line).or_else(|| by_beginning(line)).or_else(|| numbered(line).filter(|_| counted))?;
     // Behind the name: a duration, a reason.
     let cuts = [" - ", " -- ", " (", " [", "  "];
-    let named = cuts.iter().fold(named, |named, cut| named.split(cut).next().unwrap_or(named));
-    let named = named.split_once(" # ").map_or(named, |(_, words)| words).trim().trim_end_matches(':');
-    named.chars().any(char::is_alphabetic).then(|| last_part(named))
+    let place = cuts.iter().fold(place, |named, cut| named.split(cut).next().unwrap_or(named));
+    let whole = place.split_once(" # ").map_or(place, |(_, words)| words).trim().trim_end_matches(':');
+    let whole = without_duration(whole);
+    // Node ends with a list of what was told before.
+    let is_name = whole.chars().any(char::is_alphabetic) && whole != "failing tests";
+    is_name.then(|| Named { place, whole, name: last_part(whole) })
+}
+
+/// `login 12ms` is `login`.
+fn without_duration(name: &str) -> &str {
+    let Some((before, last)) = name.rsplit_once(' ') else { return name };
+    let number = last.strip_suffix("ms").or_else(|| last.strip_suffix('s')).unwrap_or_default();
+    let is_duration = number.starts_with(|c: char| c.is_ascii_digit()) && number.parse::<f64>().is_ok();
+    if is_duration { before.trim_end() } else { name }
+}
+
+/// `1) Auth`, where the test itself stands on the lines behind it.
+pub(super) fn heading(line: &str) -> Option<&str> {
+    numbered(line).filter(|name| !name.ends_with(':') && !name.contains("::"))
 }
 
 /// `test auth::login ... FAILED`, `AuthTest > login FAILED`, `3 - login (Failed)`, `a.B.login -- 0.1 s <<< FAILURE!`.

@@ -190,7 +190,7 @@ impl Sketcher {
         sketch.numbers =
             self.numbers.values.into_iter().map(|(key, (value, counts))| (key, value, counts)).collect();
         sketch.calls.what.sort_unstable();
-        sketch.signature = self.signature.finish();
+        (sketch.signature, sketch.failing) = self.signature.finish();
         sketch
     }
 
