@@ -26,7 +26,11 @@ Exit codes:
   3    limit: iterations, runtime, wall time, cost, tokens or idle time
   4    blocked: needs a person
   5    busy: another run holds this workspace
-  130, 143, 129  interrupted by Ctrl-C or `ralph stop`, SIGTERM, SIGHUP";
+  130, 143, 129  interrupted by Ctrl-C or `ralph stop`, SIGTERM, SIGHUP
+
+Environment:
+  RALPH_STATE_DIR  where runs are kept, instead of ~/.local/state/ralph
+  RUST_LOG         writes a log of the program to `ralph.log` in that folder: `warn`, `ralph=debug`";
 
 const RESUME_HELP: &str = "\
 A limit that is not given stays as the run has it. The run goes on with its memory and its counters; one that was complete has to \

@@ -153,7 +153,7 @@ impl Watch {
                 let tells = matches!(detected.action, LoopAnswer::Redirect | LoopAnswer::Demand);
                 self.told = tells && !detected.unheeded;
                 if !detected.unheeded {
-                    self.detectors.start_over();
+                    self.detectors.start_over_after(&detected.detector);
                 }
             }
             // A run that has stopped starts over when it goes on.

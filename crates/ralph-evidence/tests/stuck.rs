@@ -344,8 +344,11 @@ fn a_detector_can_end_the_run_by_itself_or_be_off() {
     let tests =
         |word: &str| format!("{word}\nFAILED tests/test_orbit.py::test_tally - assert 3 == 4\n1 failed\n");
     ["First", "Second", "Third"].iter().for_each(|word| drop(signed.says(&tests(word))));
-    assert_eq!(signed.stop_reason(), Some(("loop_detected", 1)));
+    assert_eq!(signed.stop_reason(), Some(("repeated_signature", 1)));
     assert_eq!(signed.detected()[0].detector.as_str(), "signature");
+    let mut signed = Run::new(stuck_plan(|stuck| stuck.signature = Use::Stop));
+    (0..3).for_each(|_| drop(signed.says(ERROR)));
+    assert_eq!(signed.stop_reason(), Some(("repeated_signature", 1)), "though the outputs are alike, too");
 
     let off = |stuck: &mut StuckPlan| (stuck.similarity, stuck.signature) = (Use::Off, Use::Off);
     let mut quiet = Run::new(stuck_plan(off));
@@ -480,11 +483,18 @@ fn few_words_over_files_that_are_new_each_time_end_a_run_late() {
 }
 
 #[test]
-fn a_detector_that_stops_by_itself_does_so_whatever_else_is_to_be_done() {
-    for action in [StuckAction::Warn, StuckAction::Ask] {
-        let mut run = Run::new(stuck_plan(|stuck| (stuck.action, stuck.signature) = (action, Use::Stop)));
+fn a_detector_that_stops_by_itself_does_so_unless_a_person_is_to_be_asked() {
+    let three = |action: StuckAction, role: Use| {
+        let mut run = Run::new(stuck_plan(|stuck| (stuck.action, stuck.signature) = (action, role)));
         (0..3).for_each(|_| drop(run.says(ERROR)));
-        assert_eq!(run.stop_reason().map(|(_, code)| code), Some(1), "{action:?}");
+        let detected = run.detected().last().map(|last| (last.detector.as_str().to_owned(), last.action));
+        (run.stop_reason().map(|(_, code)| code), detected)
+    };
+    let by = |action: LoopAnswer| Some(("signature".to_owned(), action));
+    assert_eq!(three(StuckAction::Warn, Use::Stop), (Some(1), by(LoopAnswer::Stop)));
+    assert_eq!(three(StuckAction::Ask, Use::Stop), (None, by(LoopAnswer::Ask)));
+    for action in [StuckAction::Warn, StuckAction::Redirect, StuckAction::Stop] {
+        assert_eq!(three(action, Use::Ask), (None, by(LoopAnswer::Ask)), "{action:?}");
     }
 }
 

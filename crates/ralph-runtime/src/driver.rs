@@ -14,6 +14,7 @@ use ralph_core::time::Timestamp;
 use crate::clock;
 use crate::executor::Executor;
 use crate::journal::{Journal, JournalError};
+use crate::log;
 use crate::secrets::Secrets;
 
 /// An input, and who wants to know what came of it.
@@ -92,7 +93,7 @@ impl Driver<'_> {
         match self.journal.append(&batch.events) {
             Ok(records) => {
                 self.executor.follow(&records);
-                records.iter().for_each(&mut *self.publish);
+                records.iter().inspect(|record| log::tell(record)).for_each(&mut *self.publish);
             }
             Err(error) => return Err((error, batch)),
         }

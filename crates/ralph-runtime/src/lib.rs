@@ -18,6 +18,7 @@ mod group;
 mod job;
 pub mod journal;
 mod ledger;
+pub mod log;
 mod output_tail;
 mod platform;
 pub mod process;

@@ -70,6 +70,11 @@ impl Store {
         &self.root
     }
 
+    /// Where the log of the program is written, if it is asked for.
+    pub fn log_dir(&self) -> &Path {
+        &self.root
+    }
+
     /// Where the files are that stand for workspaces in use.
     pub fn locks_dir(&self) -> PathBuf {
         self.root.join("locks")

@@ -39,6 +39,10 @@ use crate::args::{Args, PickArgs, Subcommand};
 use crate::error::CliError;
 
 pub fn dispatch(args: Args) -> Result<u8, CliError> {
+    let works = matches!(args.command, Subcommand::Run(_) | Subcommand::Resume(_));
+    if let Some(store) = Store::from_env().ok().filter(|_| works) {
+        ralph_runtime::log::start(store.log_dir());
+    }
     match args.command {
         Subcommand::Run(args) => run::run(*args),
         Subcommand::Resume(args) => resume::resume(args),

@@ -128,6 +128,98 @@ fn a_person_at_the_terminal_answers_by_a_key() {
     world.verify();
 }
 
+/// Three options, by whichever detector a person chose: continue with a different approach, review, cancel.
+#[test]
+fn a_person_is_asked_for_a_signature_at_the_terminal_too() {
+    let world = World::new();
+    let agent = world.agent(CIRCLE);
+    let args = ["run", "-p", "x", "-a", &agent, "--set", "loop_detection.signature=ask"];
+    let mut person = Seated::start(&world, Pty::new(), &args, "stopped by a person");
+    person.await_screen("v review");
+    person.press(b'v');
+    world.wait_for("loop.reviewed", 1);
+    person.press(b'c');
+    world.wait_for("run.unpaused", 1);
+    person.await_screen_after("unpaused", "v review");
+    person.press(b'q');
+    person.ends(130);
+    let events = world.events();
+    let detectors = events.fields("loop.detected", "detector");
+    let answers: Vec<(Value, Value)> =
+        detectors.into_iter().zip(events.fields("loop.detected", "action")).collect();
+    let asked = (json!("signature"), json!("ask"));
+    // What another detector does about it in between keeps none that was chosen from counting.
+    assert_eq!(answers, [asked.clone(), (json!("no_progress"), json!("redirect")), asked]);
+    world.verify();
+}
+
+#[test]
+fn a_detached_run_that_asks_needs_a_person_and_says_what_to_type() {
+    for (set, detector) in [("signature", "signature"), ("similarity", "similarity")] {
+        let world = World::new();
+        let agent = world.agent(&format!("save-prompt ../prompt-%i.md\n{CIRCLE}"));
+        let set = format!("loop_detection.{set}=stop");
+        let args =
+            ["run", "--detach", "-p", "x", "-a", &agent, "--set", &set, "--set", "loop_detection.action=ask"];
+        world.ralph(args).expect(0);
+        world.wait_for("run.paused", 1);
+        let seen: Value =
+            serde_json::from_str(&world.ralph(["status", "--json"]).expect(0).stdout).expect("json");
+        let needs = &seen["needs_person"];
+        assert_eq!(needs["kind"], "choice", "{seen}");
+        let steps = needs["steps"].to_string();
+        for step in [
+            "ralph unpause ",
+            "ralph logs ",
+            "ralph stop ",
+            "continue with a different approach",
+            "review",
+            "cancel",
+        ] {
+            assert!(steps.contains(step), "{step}: {steps}");
+        }
+        let asked = world.events().fields("loop.detected", "iteration").last().cloned().expect("a loop");
+        let command = needs["steps"][0]["command"].as_str().expect("a command").to_owned();
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        world.ralph(&words).expect(0);
+        world.wait_for("run.paused", 2);
+        let next = asked.as_u64().expect("a number") + 1;
+        let prompt = read(&world.path(format!("prompt-{next}.md")));
+        assert!(prompt.contains("Take a different approach"), "{prompt}");
+        assert_eq!(world.events().fields("loop.detected", "detector")[0], detector);
+        world.ralph(["stop"]).expect(0);
+        world.wait_for("run.stopped", 1);
+    }
+}
+
+#[test]
+fn a_log_of_the_program_is_written_where_it_is_asked_for() {
+    let log = |world: &World| std::fs::read_to_string(world.state().join("ralph.log"));
+    let run = |world: &World, most: &str, asked: &str| {
+        let agent = world.agent(CIRCLE);
+        let mut command = world.command(env!("CARGO_BIN_EXE_ralph"));
+        command.args(["run", "-p", "x", "-a", &agent, "-n", most]).env("RUST_LOG", asked);
+        world.spawn(command).wait().expect(3);
+    };
+    let world = World::new();
+    run(&world, "3", "warn");
+    let text = log(&world).expect("a log");
+    assert!(text.lines().all(|line| line.contains(" WARN ralph::stuck: ")), "{text}");
+    assert!(
+        text.contains(
+            "Loop detected: output too similar to previous iteration iteration=3 similarity=100.0%"
+        ),
+        "{text}"
+    );
+    let world = World::new();
+    run(&world, "3", "hyper=debug,ralph::stuck=off");
+    assert!(log(&world).is_err(), "nothing was asked of ralph");
+    let world = World::new();
+    run(&world, "1", "ralph=debug");
+    let text = log(&world).expect("a log");
+    assert!(text.contains(" INFO ralph::event: run.stopped seq="), "{text}");
+}
+
 #[test]
 fn a_recorded_run_can_be_tried_with_other_settings() {
     let world = World::new();
@@ -166,6 +258,7 @@ fn wrong_values_are_errors_where_they_stand() {
     let world = World::new();
     for (set, says) in [
         ("loop_detection.action=jump", "jump"),
+        ("loop_detection.signature=decide", "decide"),
         ("loop_detection.window=0", "at least 1"),
         ("loop_detection.window=41", "at most 40"),
         ("loop_detection.signature_threshold=1", "from 2 to 5"),

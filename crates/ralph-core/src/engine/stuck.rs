@@ -41,7 +41,8 @@ impl Turn<'_> {
         }
         let stops_as = self.state().stuck.ending().and_then(|last| last.stops_as.as_ref());
         let reason = stops_as.and_then(|key| {
-            let reasons = [output_similarity::DEF.stop, repeated_signature::DEF.stop, loop_detected::DEF.stop];
+            let reasons =
+                [output_similarity::DEF.stop, repeated_signature::DEF.stop, loop_detected::DEF.stop];
             reasons.into_iter().find(|def| key.is(&[*def]))
         });
         let reason = reason.map(|def| def.because(loop_detected::message(self.state())));

@@ -129,4 +129,12 @@ impl Detectors {
     pub(crate) fn start_over(&mut self) {
         self.0.iter_mut().for_each(|one| one.detector.start_over());
     }
+
+    /// The same after an alarm of one of them. One that decides by itself counts on: it does what its settings say, whatever the others
+    /// find.
+    pub(crate) fn start_over_after(&mut self, alarm: &DetectorKey) {
+        let by_itself = |one: &ActiveDetector| matches!(one.role, Use::Stop | Use::Ask);
+        let others = self.0.iter_mut().filter(|one| one.def.key == *alarm || !by_itself(one));
+        others.for_each(|one| one.detector.start_over());
+    }
 }

@@ -95,7 +95,8 @@ impl Detector for SignatureDetector {
             return Suspicion::default();
         }
         let times = before + 1;
-        let all = self.last.as_ref().filter(|(last, _)| last.is_same(&seen)).map_or(times, |(_, all)| all + 1);
+        let all =
+            self.last.as_ref().filter(|(last, _)| last.is_same(&seen)).map_or(times, |(_, all)| all + 1);
         let pattern = format!("the same signature {all} times in a row: {}", now.signature);
         let score = (before as f64 / (self.threshold - 1) as f64).min(1.0);
         let alarm = times >= self.threshold;

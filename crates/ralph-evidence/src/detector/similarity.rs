@@ -253,4 +253,29 @@ mod tests {
         assert_eq!(measure, Measure::Anchors);
         assert!(ratio < 0.1, "{ratio}");
     }
+
+    #[test]
+    fn what_is_said_counts_beyond_the_window_and_beyond_an_alarm() {
+        let sketch =
+            |text: &str| Sketch { lines: Lines::of(text.as_bytes(), MOST_LINES), ..Sketch::default() };
+        let mut detector = OutputSimilarityDetector::default();
+        let mut see = |text: &str, over: bool| {
+            let now = sketch(text);
+            let found = detector.look(&now).pattern;
+            detector.learn(&now);
+            if over {
+                Detector::start_over(&mut detector);
+            }
+            found
+        };
+        assert_eq!(see("same", false), "");
+        assert_eq!(see("same", false), "100% like the output before");
+        for n in 3..=12 {
+            assert_eq!(see("same", n == 12), format!("100% like the output before, {n} alike in a row"));
+        }
+        assert_eq!(see("same", false), "", "compared with nothing any more");
+        assert_eq!(see("same", false), "100% like the output before, 14 alike in a row");
+        assert_eq!(see("other", false), "");
+        assert_eq!(see("other", false), "100% like the output before");
+    }
 }

@@ -53,7 +53,16 @@ pub fn found(plan: &StuckPlan, iteration: IterationNumber, rng: &mut Rng) -> Opt
 
 pub fn plan(rng: &mut Rng) -> StuckPlan {
     let look = |rng: &mut Rng| {
-        rng.pick(&[Use::Off, Use::Off, Use::Off, Use::Evidence, Use::Evidence, Use::Evidence, Use::Stop, Use::Ask])
+        rng.pick(&[
+            Use::Off,
+            Use::Off,
+            Use::Off,
+            Use::Evidence,
+            Use::Evidence,
+            Use::Evidence,
+            Use::Stop,
+            Use::Ask,
+        ])
     };
     StuckPlan {
         enabled: !rng.one_in(4),
@@ -168,7 +177,9 @@ impl Stuck {
             self.unheeded = false;
             return Ok(());
         }
-        let Some((detector, role)) = self.deciding.take() else { return Err("an alarm without a circle".into()) };
+        let Some((detector, role)) = self.deciding.take() else {
+            return Err("an alarm without a circle".into());
+        };
         ensure!(e.detector.as_str() == detector, "{} decides", e.detector);
         ensure!(e.alarm == self.alarms + 1, "alarm {} after {}", e.alarm, self.alarms);
         let answer = match (role, self.plan.action) {

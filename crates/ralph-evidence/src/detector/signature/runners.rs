@@ -77,12 +77,14 @@ pub(super) fn listed_names(line: &str) -> (Option<&str>, Vec<&str>) {
     let Some(list) = rest.strip_prefix(['-', '–', '—', ':', '(']) else { return (None, Vec::new()) };
     let list = list.trim_start();
     let file = file_in(list).filter(|file| list.starts_with(*file));
-    let list = file.map_or(list, |file| list[file.len()..].trim_start_matches([' ', '-', '–', '—', ':', '(']));
+    let list =
+        file.map_or(list, |file| list[file.len()..].trim_start_matches([' ', '-', '–', '—', ':', '(']));
     let list = list.split(['.', ')', ';']).next().unwrap_or(list);
     let names = list.split(',').flat_map(|part| part.split(" and ")).map(str::trim);
     let most = if file.is_some() { 6 } else { 3 };
-    let is_name =
-        |name: &&str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && words(name).count() <= most;
+    let is_name = |name: &&str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_') && words(name).count() <= most
+    };
     (file, names.take_while(is_name).collect())
 }
 

@@ -41,7 +41,7 @@ fn test_runs_are_told_by_how_many_fail_and_which() {
         ("3 tests failing - auth, login, logout", "test-fail:3-auth,login"),
         (
             "FAILED tests/test_a.py::test_login - assert 1 == 2\nFAILED tests/test_a.py::test_out\n2 failed, 5 passed in 0.1s",
-            "test-fail:2-test_login,test_out",
+            "test_a.py:test_login,test_out",
         ),
         (
             "test auth::login ... FAILED\ntest auth::out ... ok\ntest result: FAILED. 1 passed; 1 failed; 0 ignored",
@@ -53,11 +53,11 @@ fn test_runs_are_told_by_how_many_fail_and_which() {
         ),
         (
             "FAIL src/auth.test.ts\n  ● Auth › login\nTests: 2 failed, 5 passed, 7 total",
-            "test-fail:2-auth.test.ts,login",
+            "auth.test.ts:login+1",
         ),
         ("Tests run: 5, Failures: 2, Errors: 1, Skipped: 0", "test-fail:3"),
         ("FAILED (failures=2, errors=1)", "test-fail:3"),
-        ("rspec ./spec/a_spec.rb:3 # Auth logs in\n5 examples, 1 failure", "test-fail:1-auth-logs-in"),
+        ("rspec ./spec/a_spec.rb:3 # Auth logs in\n5 examples, 1 failure", "a_spec.rb:auth-logs-in"),
         ("not ok 3 - rejects a bad token\n# tests 4\n# pass 3\n# fail 1", "test-fail:1-rejects-a-bad-token"),
         ("Failed!  - Failed:     2, Passed:     5, Skipped:     0, Total:     7", "test-fail:2"),
         ("14 of 83 tests still failing.", "test-fail:14"),
@@ -120,12 +120,12 @@ fn common_runners_formats() {
         // jest
         (
             "FAIL src/auth.test.ts\n  ● Auth › login › rejects\n  ● Auth › logout\n\nTest Suites: 1 failed, 3 passed, 4 total\nTests:       2 failed, 17 passed, 19 total",
-            "test-fail:2-auth.test.ts,rejects",
+            "auth.test.ts:rejects,logout",
         ),
         // vitest
         (
             " FAIL  src/auth.test.ts > auth > login\nAssertionError: expected 1 to be 2\n Test Files  1 failed | 3 passed (4)\n      Tests  1 failed | 12 passed (13)",
-            "test-fail:1-login",
+            "auth.test.ts:login",
         ),
         // mocha
         (
@@ -160,7 +160,7 @@ fn common_runners_formats() {
         // rspec
         (
             "rspec ./spec/auth_spec.rb:3 # Auth logs in\nrspec ./spec/auth_spec.rb:9 # Auth logs out\n12 examples, 2 failures",
-            "test-fail:2-auth-logs-in,auth-logs-out",
+            "auth_spec.rb:auth-logs-in,auth-logs-out",
         ),
         // phpunit
         (
@@ -235,4 +235,103 @@ fn where_tools_are_named_what_is_said_about_them_does_not_count() {
         signature(ToolKind::Search, "oauth2 refresh token", None, 0, ""),
         "search:oauth2-refresh-token"
     );
+}
+
+/// The example of the document, and what the runners print in full.
+#[test]
+fn failing_tests_are_told_by_name_and_by_their_file() {
+    check(&[
+        (
+            "Running tests... 2 failed: auth.test.ts - login test timeout, logout test assertion",
+            "auth.test.ts:login-timeout,logout-assertion",
+        ),
+        ("2 failed: auth.test.ts - login, logout, and refresh", "auth.test.ts:login,logout"),
+        ("4 tests failing (tests/test_auth.py: login, logout)", "test_auth.py:login,logout+2"),
+        // mocha: suites around the test
+        (
+            "  5 passing (12ms)\n  2 failing\n\n  1) Auth\n       login\n         rejects an old token:\n     AssertionError: no\n\n  2) Auth\n       logs out:\n     Error: timeout",
+            "test-fail:2-rejects-an-old-token,logs-out",
+        ),
+        // node --test, as it prints for people: what fails is listed once more at the end
+        (
+            "✖ logs in (1.234ms)\n✔ logs out (0.1ms)\nℹ tests 2\nℹ pass 1\nℹ fail 1\n\n✖ failing tests:\n\ntest at auth.test.js:4:1\n✖ logs in (1.234ms)",
+            "test-fail:1-logs-in",
+        ),
+        // vitest: the test, its file, the summary
+        (
+            " ❯ src/auth.test.ts (3 tests | 1 failed) 12ms\n   × auth > login 5ms\n     → expected 1 to be 2\n FAIL  src/auth.test.ts > auth > login\n Test Files  1 failed (1)\n      Tests  1 failed | 2 passed (3)",
+            "auth.test.ts:login",
+        ),
+        // bats, for people and as TAP
+        (
+            " ✗ logs in\n   (in test file auth.bats, line 3)\n ✓ logs out\n\n2 tests, 1 failure",
+            "test-fail:1-logs-in",
+        ),
+        ("1..2\nnot ok 1 logs in\n# (in test file auth.bats, line 3)\nok 2 logs out", "test-fail:1-logs-in"),
+        // go: a test within a test
+        (
+            "--- FAIL: TestLogin (0.00s)\n    --- FAIL: TestLogin/old_token (0.00s)\nFAIL",
+            "test-fail:2-testlogin,old_token",
+        ),
+        // phpunit, one case of a data set
+        (
+            "There was 1 failure:\n\n1) AuthTest::testLogin with data set #0 ('x')\nFailed asserting that false is true.\n\nFAILURES!\nTests: 12, Assertions: 30, Failures: 1.",
+            "test-fail:1-testlogin-with-data-set-#0",
+        ),
+    ]);
+}
+
+#[test]
+fn other_failing_tests_of_one_file_are_no_loop_and_the_same_ones_are() {
+    let pytest = |names: &[&str]| {
+        let lines: String =
+            names.iter().map(|name| format!("FAILED tests/test_a.py::{name} - assert\n")).collect();
+        format!("{lines}{} failed, 9 passed in 0.{}s", names.len(), names.len())
+    };
+    let jest = |names: &[&str]| {
+        let lines: String = names.iter().map(|name| format!("  ● Auth › {name}\n")).collect();
+        format!("FAIL src/auth.test.ts\n{lines}\nTests: {} failed, 9 passed, 12 total", names.len())
+    };
+    let told = |names: &[&str]| format!("{} failed: auth.test.ts - {}", names.len(), names.join(", "));
+    let runners: [&dyn Fn(&[&str]) -> String; 3] = [&pytest, &jest, &told];
+    for runner in runners {
+        // The third differs, which the signature itself does not name.
+        for rounds in [
+            [&["login", "logout"][..], &["login", "refresh"], &["refresh", "expire"]],
+            [&["login", "logout", "expire"], &["login", "logout", "refresh"], &["login", "logout", "renew"]],
+            [&["login", "logout", "expire"], &["login", "logout"], &["login"]],
+        ] {
+            assert_eq!(fires(&rounds.map(|names| runner(names)).each_ref().map(String::as_str)), [false; 3]);
+        }
+        let same = runner(&["login", "logout", "expire"]);
+        assert_eq!(fires(&[&same, &same, &same]), [false, false, true], "{same}");
+        // In another order they are the same.
+        let other = runner(&["login", "logout", "renew", "expire"]);
+        let order = runner(&["login", "logout", "expire", "renew"]);
+        assert_eq!(fires(&[&other, &order, &other]), [false, false, true]);
+    }
+}
+
+#[test]
+fn what_is_said_counts_beyond_the_window_and_beyond_an_alarm() {
+    let now = Sketch { signature: "error:E0308-main.rs".to_owned(), ..Sketch::default() };
+    let mut detector = SignatureDetector::default();
+    for n in 1..=12 {
+        let found = detector.look(&now);
+        if n > 1 {
+            let said = format!("the same signature {n} times in a row: error:E0308-main.rs");
+            assert_eq!((found.pattern, found.alarm), (said, n >= 3));
+        }
+        detector.learn(&now);
+    }
+    Detector::start_over(&mut detector);
+    let alarms: Vec<bool> = (0..3)
+        .map(|_| {
+            let found = detector.look(&now);
+            detector.learn(&now);
+            found.alarm
+        })
+        .collect();
+    assert_eq!(alarms, [false, false, true], "counting begins anew for what is decided");
+    assert!(detector.look(&now).pattern.contains("16 times in a row"));
 }

@@ -86,6 +86,7 @@ impl Model {
             | "consecutive_failures"
             | "rejected_completions"
             | "output_similarity"
+            | "repeated_signature"
             | "loop_detected"
             | "error"
             | "no_handoff"
