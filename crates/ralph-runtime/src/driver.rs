@@ -93,7 +93,8 @@ impl Driver<'_> {
         match self.journal.append(&batch.events) {
             Ok(records) => {
                 self.executor.follow(&records);
-                records.iter().inspect(|record| log::tell(record)).for_each(&mut *self.publish);
+                records.iter().for_each(log::tell);
+                records.iter().for_each(&mut *self.publish);
             }
             Err(error) => return Err((error, batch)),
         }

@@ -36,7 +36,7 @@ fn explain_a_stop_by_a_guard() {
       loop_detected                 0 of 2  [          ]   0%
       output_similarity             0 of 1  [          ]   0%
     * consecutive_failures          2 of 2  [##########] 100%  ended the run
-      off: budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions
+      off: budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions, repeated_signature
 
     evidence: these records of the journal
        7  10:00:44  iteration.finished    #2 failed 3s: exit code 7
@@ -63,7 +63,7 @@ fn explain_a_kill_at_the_deadline_by_what_ordered_it() {
       loop_detected           0 of 2  [          ]   0%
       output_similarity       0 of 1  [          ]   0%
       consecutive_failures    0 of 5  [          ]   0%
-      off: max_cost, budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions
+      off: max_cost, budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions, repeated_signature
 
     evidence: these records of the journal
       3  14:00:00  timer.fired           the limit of runtime is reached
@@ -90,7 +90,7 @@ fn explain_a_stop_by_what_the_agent_said() {
       loop_detected           0 of 2  [          ]   0%
       output_similarity       0 of 1  [          ]   0%
       consecutive_failures    0 of 5  [          ]   0%
-      off: max_cost, budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions
+      off: max_cost, budget_day, budget_week, max_tokens, max_idle, stop_on_error, rejected_completions, repeated_signature
       none of them ended the run; the reason was: complete
 
     claims of completion

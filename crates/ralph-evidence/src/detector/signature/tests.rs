@@ -87,12 +87,13 @@ fn edits_searches_and_the_start() {
     ]);
 }
 
+fn fires(outputs: &[&str]) -> Vec<bool> {
+    let mut detector = SignatureDetector::default();
+    outputs.iter().map(|output| detector.detect_loop(output)).collect()
+}
+
 #[test]
 fn three_in_a_row_fire_and_a_falling_count_does_not() {
-    let fires = |outputs: &[&str]| {
-        let mut detector = SignatureDetector::default();
-        outputs.iter().map(|output| detector.detect_loop(output)).collect::<Vec<_>>()
-    };
     let fix = "Fixed auth.ts - added null check";
     assert_eq!(fires(&[fix, fix, fix]), [false, false, true]);
     assert_eq!(fires(&[fix, "Fixed auth.ts - updated validation", fix, fix]), [false; 4]);
