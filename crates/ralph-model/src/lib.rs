@@ -8,6 +8,7 @@
 //! added. Text that comes from an agent, a gate or a definition is as it came, but for its length: whoever shows it makes it
 //! fit to be shown with [`text::clean`]. `said`, `activity` and `opening` are clean already.
 
+mod checkpoints;
 pub mod cost;
 mod evidence;
 mod fold;
@@ -26,6 +27,7 @@ mod snapshot;
 mod speech;
 pub mod text;
 
+pub use checkpoints::{ChangedPath, HowChanged, TreeDiff, TreeUndone};
 pub use fold::{Fold, ROWS};
 pub use forecast::{Forecast, Left};
 pub use gates::{

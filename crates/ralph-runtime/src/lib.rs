@@ -44,6 +44,7 @@ pub mod workspace;
 pub use attempt::MakeDialogue;
 pub use attempt::prepare::task;
 pub use echo::Noted;
+pub use platform::ignores;
 pub use sandbox::Unenforceable;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -11,6 +11,7 @@ use ralph_store::{AskError, ReadError, RunDir, Subscription};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::keyboard::Seat;
 use super::screen::{self, Person, RunScreen};
 use super::{control, each_record, keyboard, pick};
 use crate::args::{AttachArgs, ScreenArgs};
@@ -98,7 +99,7 @@ fn person(run: &RunDir, left: &Arc<AtomicBool>, subscription: &Subscription) -> 
         left.store(true, Ordering::Relaxed);
         hang_up();
     };
-    Ok(Person { ask: Box::new(ask), leave: Some(Box::new(leave)) })
+    Ok(Person { ask: Box::new(ask), seat: Seat::Watches, leave: Some(Box::new(leave)) })
 }
 
 /// A screen that is ended from outside leaves the terminal as it was.

@@ -44,9 +44,7 @@ pub fn start(json: bool) -> Result<u8, CliError> {
     }
     match json {
         true => crate::io::print_json(&Started { run })?,
-        false => crate::io::print(&format!(
-            "run {run} is at work in the background\n  look    ralph attach {run}\n  stop    ralph stop {run}"
-        ))?,
+        false => crate::io::print(&farewell(run))?,
     }
     Ok(0)
 }
@@ -69,10 +67,22 @@ impl Detached {
         }
         // A starter that went away is no reason to stop what has begun.
         let _ = writeln!(io::stdout(), "{run}").and_then(|()| io::stdout().flush());
-        if let Ok(nowhere) = std::fs::File::options().read(true).write(true).open("/dev/null") {
-            let _ = dup2_stdin(&nowhere);
-            let _ = dup2_stdout(&nowhere);
-            let _ = dup2_stderr(&nowhere);
-        }
+        to_nowhere();
     }
+}
+
+/// From here on nothing is read from whoever started this process, and nothing is printed for them.
+pub fn to_nowhere() {
+    if let Ok(nowhere) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        let _ = dup2_stdin(&nowhere);
+        let _ = dup2_stdout(&nowhere);
+        let _ = dup2_stderr(&nowhere);
+    }
+}
+
+/// Where a run is that works in the background.
+pub fn farewell(run: &str) -> String {
+    format!(
+        "run {run} is at work in the background\n  look    ralph attach {run}\n  stop    ralph stop {run}"
+    )
 }

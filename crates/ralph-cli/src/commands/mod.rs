@@ -11,6 +11,7 @@ mod detect;
 mod doctor;
 mod emit;
 mod events;
+mod front;
 mod gates;
 mod graph;
 mod held_out;

@@ -10,7 +10,7 @@ use ralph_runtime::journal;
 use ralph_runtime::session::OpenRun;
 use ralph_store::{ReadError, RunDir};
 
-use super::{background, pick, work};
+use super::{background, front, pick, work};
 use crate::args::{LimitArgs, ResumeArgs};
 use crate::error::CliError;
 use ralph_config::{self as config, Flags};
@@ -24,6 +24,9 @@ pub fn resume(args: ResumeArgs) -> Result<u8, CliError> {
     }
     if args.detach && !background::is_detached() {
         return background::start(args.screen.json);
+    }
+    if !args.detach && front::is_wanted(&args.screen) {
+        return front::stand();
     }
     let (store, run) = pick(&args.pick)?;
     super::control::refuse_inside(&run, "resume")?;

@@ -13,12 +13,19 @@ use ralph_runtime::task;
 use ralph_store::{Store, plain};
 
 use super::net::{start as at_start, worktree};
-use super::{background, machine, work, workspace};
+use super::{background, front, machine, work, workspace};
 use crate::args::{NetArgs, RunArgs, ScreenArgs};
 use crate::error::CliError;
 use ralph_config::{ConfigError, Env, Flags, Given, Ready, Sources};
 
 pub fn run(args: RunArgs) -> Result<u8, CliError> {
+    // Before anything is read that can be read only once.
+    if args.detach && !background::is_detached() {
+        return background::start(args.screen.json);
+    }
+    if !args.detach && !args.dry_run && front::is_wanted(&args.screen) {
+        return front::stand();
+    }
     let place = workspace(&args.at.workspace)?;
     at_start::check_place(&place, args.net.here)?;
     let mut sources = Sources::new(place);
@@ -46,9 +53,6 @@ pub fn run(args: RunArgs) -> Result<u8, CliError> {
         stop_on_error: args.limits.stop_on_error,
         once: args.once,
     };
-    if args.detach && !background::is_detached() {
-        return background::start(args.screen.json);
-    }
     start(&sources, args.log_dir, &args.screen, args.dry_run, &args.net)
 }
 

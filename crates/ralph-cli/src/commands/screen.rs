@@ -12,7 +12,7 @@ use ralph_ui::{
     terminal_can_redraw, terminal_width,
 };
 
-use super::keyboard::{self, Desk, Keyboard, Reach};
+use super::keyboard::{self, Desk, Keyboard, Reach, Seat};
 use crate::args::ScreenArgs;
 use crate::error::CliError;
 use crate::io::style;
@@ -40,16 +40,25 @@ fn options(args: &ScreenArgs, fold: Fold, keys: bool) -> ScreenOptions {
 /// What a person at the terminal can do beside looking.
 pub struct Person {
     pub ask: Box<dyn Fn(Command) -> Result<(), String> + Send>,
-    /// How the screen is left, where the run is that of another process.
+    pub seat: Seat,
+    /// How the screen is left, where that is possible.
     pub leave: Option<Box<dyn Fn() + Send>>,
+}
+
+/// Whether keys are read at this screen: it is redrawn, and somebody sits before it.
+pub fn has_keys(args: &ScreenArgs) -> bool {
+    is_live(args) && Keyboard::is_there()
+}
+
+fn is_live(args: &ScreenArgs) -> bool {
+    !args.json && terminal_can_redraw(io::stdout().is_terminal(), |name| std::env::var_os(name))
 }
 
 /// The screen of a live run: JSON if asked for, a live line on a terminal that can redraw it, else plain lines. At a
 /// terminal a person can also press keys.
 pub fn open(args: &ScreenArgs, fold: Fold, person: Person) -> io::Result<RunScreen> {
-    let lives = !args.json && terminal_can_redraw(io::stdout().is_terminal(), |name| std::env::var_os(name));
-    let can_press = lives && Keyboard::is_there();
-    let mut desk = Desk::new(person.leave.is_some());
+    let (lives, can_press) = (is_live(args), has_keys(args));
+    let mut desk = Desk::new(person.seat);
     if let Some(reason) = fold.waits_for() {
         desk.waits(reason);
     }
@@ -63,7 +72,8 @@ pub fn open(args: &ScreenArgs, fold: Fold, person: Person) -> io::Result<RunScre
     };
     let thread = ScreenThread::start(screen, ralph_runtime::clock::now)?;
     let keyboard = can_press.then(|| {
-        let reach = Reach { ask: person.ask, screen: Box::new(thread.orders()), leave: person.leave };
+        let Person { ask, seat, leave } = person;
+        let reach = Reach { ask, screen: Box::new(thread.orders()), all: seat == Seat::Watches, leave };
         Keyboard::start(desk, reach)
     });
     Ok(RunScreen { keyboard: keyboard.transpose()?, thread, is_json: args.json })

@@ -4,12 +4,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 
 use rustix::io::ioctl_fionread;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::tcgetattr;
 
 use crate::harness::*;
 use crate::pty::{Pty, Seated};
 
 const PATIENT: &str = "say working\nwait-for go\nsay <ralph>COMPLETE</ralph>";
+
+/// The same, but it goes on until it is stopped.
+const UNDECIDED: &str = "say working\nwait-for go\nsay done";
 
 /// Starts a run in the background and returns its id.
 fn detached(world: &World, script: &str, args: &[&str]) -> String {
@@ -230,4 +234,85 @@ fn a_machine_that_cannot_be_held_awake_is_told_of_and_the_run_goes_on() {
     let path = with_program(&world, "caffeinate", "echo 'no power at all' >&2; exit 3");
     let refused = run(&path);
     assert!(refused.contains("bin/caffeinate does not hold it awake: no power at all"), "{refused}");
+}
+
+/// The processes of this world that run this very command line.
+fn ralphs(world: &World) -> Vec<u32> {
+    let is_run = |line: &&String| line.contains("/ralph run ") && !line.contains("setsid");
+    let pid = |line: &String| line.split(' ').next()?.rsplit('/').next()?.parse().ok();
+    world.survivors().iter().filter(is_run).filter_map(pid).collect()
+}
+
+/// A run on a terminal, whose agent has begun to work.
+fn seated(world: &World, script: &str, last: &'static str) -> Seated {
+    let agent = world.agent(script);
+    let person = Seated::start(world, Pty::new(), &["run", "-p", "x", "-a", &agent], last);
+    person.await_screen("? keys");
+    world.wait_for("agent.text", 1);
+    person
+}
+
+#[test]
+fn a_run_leaves_its_terminal_and_goes_on_in_a_session_of_its_own() {
+    let world = World::new();
+    let mut person = seated(&world, PATIENT, "ralph stop");
+    let plain = tcgetattr(Pty::new().open()).expect("the modes of a new terminal").local_modes;
+    let pid = world.events().last("run.started")["pid"].as_u64().expect("a pid");
+    b"dn".iter().for_each(|key| person.press(*key));
+    person.await_screen("let the run go on in the background?");
+    b"dy".iter().for_each(|key| person.press(*key));
+    let seen = person.ends(0);
+    let id = world.run_id();
+    assert!(seen.contains(&format!("run {id} is at work in the background")), "{seen}");
+    assert_eq!(tcgetattr(&person.terminal).expect("its modes").local_modes, plain);
+    assert_eq!(ioctl_fionread(person.terminal.as_fd()).expect("a count"), 0, "bytes are left for the shell");
+    let stat = read(std::path::Path::new(&format!("/proc/{pid}/stat")));
+    let fields: Vec<&str> = stat.rsplit_once(')').expect("a stat").1.split_whitespace().collect();
+    assert_eq!((fields[3], fields[4]), (&*pid.to_string(), "0"), "a session of its own, and no terminal");
+    assert_eq!(ralphs(&world), [pid as u32], "nobody stands in front of it any more");
+    // The terminal goes away, as that of an ssh session does.
+    drop(person);
+    let screen = world.start(["attach", &id]);
+    wait_until("the screen has begun", || screen.stdout().contains(&id));
+    world.write("go", "");
+    let shown = screen.wait().expect(0).stdout;
+    assert!(shown.contains("#1 ok") && shown.contains("complete"), "{shown}");
+    assert_eq!(world.events().of("stop.requested").len(), 0);
+    world.expect_no_survivors();
+    world.verify();
+}
+
+#[test]
+fn a_signal_to_the_process_in_front_of_a_run_reaches_the_run_once() {
+    for (signal, code, how) in [
+        (Signal::INT, 130, "after_iteration"),
+        (Signal::TERM, 143, "terminate"),
+        // It cannot pass that on: the run ends as if its terminal had gone. The code is that of `setsid --wait`.
+        (Signal::KILL, 9, "terminate"),
+    ] {
+        let world = World::new();
+        let mut person = seated(&world, UNDECIDED, "ralph resume");
+        let pid = world.events().last("run.started")["pid"].as_u64().expect("a pid") as u32;
+        let front = ralphs(&world).into_iter().find(|found| *found != pid).expect("a process in front");
+        kill_process(Pid::from_raw(front as i32).expect("a pid"), signal).expect("a signal");
+        assert_eq!(world.wait_for("stop.requested", 1).last("stop.requested")["how"], how, "{signal:?}");
+        world.write("go", "");
+        person.ends(code);
+        world.wait_for("run.stopped", 1);
+        assert_eq!(world.events().of("stop.requested").len(), 1, "{signal:?}");
+        world.expect_no_survivors();
+    }
+}
+
+#[test]
+fn ctrl_c_at_a_terminal_counts_once_though_two_processes_hear_it() {
+    let world = World::new();
+    let mut person = seated(&world, UNDECIDED, "ralph resume");
+    person.press(0x03);
+    let events = world.wait_for("stop.requested", 1);
+    assert_eq!(events.last("stop.requested")["how"], "after_iteration");
+    world.write("go", "");
+    person.ends(130);
+    assert_eq!(world.events().finished(), [1], "the iteration was let finish");
+    assert_eq!(world.events().of("stop.requested").len(), 1);
 }

@@ -27,11 +27,24 @@ pub enum Act {
     Leave,
 }
 
+/// Whose run it is that the person looks at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Seat {
+    /// This process's, which needs the terminal.
+    #[default]
+    Bound,
+    /// This process's, which can leave the terminal.
+    InFront,
+    /// Another process's.
+    Watches,
+}
+
 /// What has to be confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
     Stop,
     EndIteration,
+    Detach,
     /// Of a screen that only watches the run.
     Quit,
 }
@@ -39,8 +52,7 @@ enum Question {
 /// The person at the keyboard, and what the run does meanwhile.
 #[derive(Debug, Clone, Default)]
 pub struct Desk {
-    /// The screen watches a run of another process and can be left.
-    attached: bool,
+    seat: Seat,
     running: bool,
     waiting: Option<DelayReason>,
     /// Paused, or about to be.
@@ -52,8 +64,8 @@ pub struct Desk {
 }
 
 impl Desk {
-    pub fn new(attached: bool) -> Self {
-        Self { attached, ..Self::default() }
+    pub fn new(seat: Seat) -> Self {
+        Self { seat, ..Self::default() }
     }
 
     /// The run waits already.
@@ -73,7 +85,7 @@ impl Desk {
             Event::UnpauseRequested { .. } | Event::RunUnpaused {} => {
                 (self.paused, self.asking) = (false, false);
             }
-            Event::RunStopped(_) => *self = Self::new(self.attached),
+            Event::RunStopped(_) => *self = Self::new(self.seat),
             _ => {}
         }
     }
@@ -122,12 +134,16 @@ impl Desk {
                 vec![Act::Prompt(Some(typed("")))]
             }
             b'v' => vec![Act::Detail],
-            b'd' if self.attached => vec![Act::Leave],
+            b'd' if self.seat == Seat::Watches => vec![Act::Leave],
+            // A word that was meant for the shell must not make the terminal the shell's in its middle.
+            b'd' if self.seat == Seat::InFront => {
+                self.ask(Question::Detach, "let the run go on in the background?")
+            }
             b'd' => vec![Act::Note(
                 "this run lives in this terminal; `ralph run --detach` starts one that does not".to_owned(),
             )],
             b'?' => vec![Act::Note(KEYS.to_owned())],
-            b'q' | CTRL_C if self.attached => {
+            b'q' | CTRL_C if self.seat == Seat::Watches => {
                 self.question = Some(Question::Quit);
                 let text = "the run goes on: d leaves this screen, y stops the run after its iteration, any other key stays";
                 vec![Act::Prompt(Some(text.to_owned()))]
@@ -146,6 +162,7 @@ impl Desk {
         let leaves = question == Question::Quit && [b'd', b'q', CTRL_C].contains(&key.to_ascii_lowercase());
         let act = match question {
             _ if leaves => Some(Act::Leave),
+            Question::Detach if yes => Some(Act::Leave),
             Question::Stop | Question::Quit if yes => Some(Act::Ask(stop())),
             Question::EndIteration if yes && self.running => Some(Act::Ask(Command::EndIteration)),
             _ => None,
@@ -199,19 +216,21 @@ mod tests {
 
     #[test]
     fn a_command_that_is_typed_for_the_shell_asks_for_nothing_that_cannot_be_taken_back() {
-        for typed in ["touch /tmp/x\n", "mkdir -p a/b\n", "exit\n", "ls -la\n"] {
-            let mut desk = Desk::new(false);
+        for typed in ["touch /tmp/x\n", "mkdir -p a/b\n", "exit\n", "ls -la\n", "cd ..\n", "find . -delete\n"]
+        {
+            let mut desk = Desk::new(Seat::InFront);
             desk.running = true;
             let acts: Vec<Act> = typed.bytes().flat_map(|key| desk.press(&[key])).collect();
             let harmless =
                 |command: &&Command| matches!(command, Command::PauseRun | Command::UnpauseRun { .. });
             assert!(asks(&acts).iter().all(harmless), "{typed}: {acts:?}");
+            assert!(!acts.contains(&Act::Leave), "{typed}");
         }
     }
 
     #[test]
     fn what_ends_something_is_asked_about_once_more() {
-        let mut desk = Desk { running: true, ..Desk::new(false) };
+        let mut desk = Desk { running: true, ..Desk::new(Seat::Bound) };
         assert_eq!(asks(&desk.press(b"k")), [&Command::EndIteration; 0]);
         assert_eq!(asks(&desk.press(b"n")), [&Command::EndIteration; 0]);
         assert_eq!(asks(&desk.press(b"ky")), [&Command::EndIteration]);
@@ -222,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_screen_that_watches_never_stops_the_run_without_asking() {
-        let mut desk = Desk::new(true);
+        let mut desk = Desk::new(Seat::Watches);
         for keys in [&b"q"[..], b"\x03"] {
             assert!(asks(&desk.press(keys)).is_empty());
             assert_eq!(desk.press(keys), [Act::Prompt(None), Act::Leave]);
@@ -230,12 +249,22 @@ mod tests {
         assert_eq!(desk.press(b"d"), [Act::Leave]);
         desk.press(b"q");
         assert_eq!(asks(&desk.press(b"y")), [&stop()]);
-        assert!(matches!(Desk::new(false).press(b"d")[..], [Act::Note(_)]));
+        assert!(matches!(Desk::new(Seat::Bound).press(b"d")[..], [Act::Note(_)]));
+    }
+
+    #[test]
+    fn a_run_in_front_is_detached_once_that_is_confirmed() {
+        let mut desk = Desk::new(Seat::InFront);
+        assert!(matches!(desk.press(b"d")[..], [Act::Prompt(Some(_))]));
+        assert_eq!(desk.press(b"d"), [Act::Prompt(None)], "anything but yes is no");
+        desk.press(b"d");
+        assert_eq!(desk.press(b"y"), [Act::Prompt(None), Act::Leave]);
+        assert_eq!(desk.press(b"q"), [], "Ctrl-C stops it, as ever");
     }
 
     #[test]
     fn r_ends_the_wait_that_there_is() {
-        let mut desk = Desk::new(false);
+        let mut desk = Desk::new(Seat::Bound);
         assert_eq!(desk.press(b"r"), []);
         desk.waiting = Some(DelayReason::Limit);
         assert_eq!(desk.press(b"r"), [Act::Ask(Command::UnpauseRun { now: true })]);
@@ -245,7 +274,7 @@ mod tests {
 
     #[test]
     fn guidance_is_typed_changed_sent_or_dropped() {
-        let mut desk = Desk::new(false);
+        let mut desk = Desk::new(Seat::Bound);
         assert!(
             matches!(&desk.press(b"guse \xc3\xa4")[..], [_, Act::Prompt(Some(text))] if text.ends_with("use ä"))
         );
@@ -263,7 +292,7 @@ mod tests {
 
     #[test]
     fn arrows_and_unknown_keys_do_nothing() {
-        let mut desk = Desk { running: true, waiting: Some(DelayReason::Idle), ..Desk::new(true) };
+        let mut desk = Desk { running: true, waiting: Some(DelayReason::Idle), ..Desk::new(Seat::Watches) };
         for keys in [&b"\x1b[A"[..], b"\x1bOP", b"\x1b[3~", b"x", b"\n", b"\t", b"\x1a"] {
             assert_eq!(desk.press(keys), [], "{keys:?}");
         }
@@ -271,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_run_that_asks_is_answered() {
-        let mut desk = Desk { asking: true, paused: true, ..Desk::new(false) };
+        let mut desk = Desk { asking: true, paused: true, ..Desk::new(Seat::Bound) };
         assert_eq!(desk.press(b"v"), [Act::Ask(Command::ReviewLoop)]);
         assert_eq!(desk.press(b"c"), [Act::Ask(Command::UnpauseRun { now: false })]);
         assert_eq!(desk.press(b"q"), [Act::Ask(stop())]);

@@ -16,8 +16,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::SIGCONT;
 use signal_hook::low_level::{pipe, unregister};
 
-pub use desk::Desk;
 use desk::{Act, KEYS};
+pub use desk::{Desk, Seat};
 use terminal::{SingleKeys, is_in_front};
 pub use terminal::{may_draw, repair};
 
@@ -25,6 +25,8 @@ pub use terminal::{may_draw, repair};
 pub struct Reach {
     pub ask: Box<dyn Fn(Command) -> Result<(), String> + Send>,
     pub screen: Box<dyn Fn(Order) + Send>,
+    /// Ctrl-C and Ctrl-Z are keys too.
+    pub all: bool,
     /// How the screen is left, where the run does not need it.
     pub leave: Option<Box<dyn Fn() + Send>>,
 }
@@ -124,7 +126,7 @@ impl Listener {
         let Ok((continued, tell)) = UnixStream::pair() else { return };
         let _ = continued.set_nonblocking(true);
         let registered = pipe::register(SIGCONT, tell).ok();
-        let all = self.reach.leave.is_some();
+        let all = self.reach.all;
         let mut keys = None;
         loop {
             if keys.is_none() && is_in_front() {

@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 
 use ralph_core::event::CheckpointSaved;
 use ralph_model::text::scrub;
-use ralph_runtime::checkpoint::Git;
+use ralph_model::{ChangedPath, HowChanged, TreeDiff};
+use ralph_runtime::checkpoint::{Change, Git};
 
 use super::super::workspace;
 use super::pager::Pager;
@@ -26,12 +27,14 @@ pub fn diff(args: DiffArgs) -> Result<u8, CliError> {
     let git = book.git()?;
     if args.json {
         let changed = ralph_runtime::checkpoint::changes(&git, &from.commit, &to.commit)?;
-        let files: Vec<_> = changed.iter().map(changed_json).collect();
-        let value = serde_json::json!({
-            "run": book.run.id, "from": from.name, "to": to.name,
-            "from_commit": from.commit, "to_commit": to.commit, "files": files,
-        });
-        crate::io::print_json(&value)?;
+        crate::io::print_json(&TreeDiff {
+            run: book.run.id.clone(),
+            from: from.name.clone(),
+            to: to.name.clone(),
+            from_commit: from.commit.clone(),
+            to_commit: to.commit.clone(),
+            files: changed.iter().map(changed_path).collect(),
+        })?;
         return Ok(0);
     }
     let title = format!("from {} to {}", moment(from), moment(to));
@@ -39,13 +42,13 @@ pub fn diff(args: DiffArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-fn changed_json(change: &ralph_runtime::checkpoint::Change) -> serde_json::Value {
+fn changed_path(change: &Change) -> ChangedPath {
     let how = match (&change.from, &change.to) {
-        (None, _) => "added",
-        (_, None) => "removed",
-        _ => "changed",
+        (None, _) => HowChanged::Added,
+        (_, None) => HowChanged::Removed,
+        _ => HowChanged::Changed,
     };
-    serde_json::json!({ "path": change.path.to_string_lossy(), "how": how })
+    ChangedPath { path: change.path.to_string_lossy().into_owned(), how }
 }
 
 /// `3`, `3..5`, `3..`: run ids are longer, and have no dots.

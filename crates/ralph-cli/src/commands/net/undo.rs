@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use ralph_core::event::{CheckpointReason, CheckpointRestored, CheckpointSaved};
 use ralph_core::input::{Input, Report};
+use ralph_model::TreeUndone;
 use ralph_model::text::clean;
 use ralph_runtime::checkpoint::{Git, Label, Saved, Saver, Undone, at_risk, undo as bring_back};
 use ralph_runtime::session::OpenRun;
-use serde_json::json;
 
 use super::super::pick;
 use super::{Book, moment};
@@ -51,7 +51,7 @@ pub fn undo(args: UndoArgs) -> Result<u8, CliError> {
     let told =
         Told { book: &book, to: &to, before: &before, done: &done, commits: &commits, hard: args.hard };
     match args.json {
-        true => crate::io::print_json(&told.json())?,
+        true => crate::io::print_json(&told.report())?,
         false => crate::io::print(&told.text())?,
     }
     Ok(u8::from(!done.problems.is_empty()))
@@ -182,21 +182,21 @@ impl Told<'_> {
         lines.join("\n")
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn report(&self) -> TreeUndone {
         let Undone { written, removed, kept, problems } = self.done;
-        json!({
-            "run": self.book.run.id,
-            "checkpoint": self.to.name,
-            "commit": self.to.commit,
-            "written": names(written),
-            "removed": names(removed),
-            "kept": names(kept),
-            "problems": problems,
-            "commits": self.commits,
-            "hard": self.hard,
-            "before": self.before.name,
-            "back": self.back(),
-        })
+        TreeUndone {
+            run: self.book.run.id.clone(),
+            checkpoint: self.to.name.clone(),
+            commit: self.to.commit.clone(),
+            written: names(written),
+            removed: names(removed),
+            kept: names(kept),
+            problems: problems.clone(),
+            commits: self.commits.to_vec(),
+            hard: self.hard,
+            before: self.before.name.clone(),
+            back: self.back(),
+        }
     }
 }
 
