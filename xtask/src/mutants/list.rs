@@ -390,8 +390,8 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "alarms_not_counted",
-        file: "crates/ralph-core/src/state/stuck.rs",
-        find: "        self.alarms = detected.alarm;\n",
+        file: "crates/ralph-core/src/escalation.rs",
+        find: "        self.redirected = self.redirected.saturating_add(u32::from(of.is_some() && self.told));\n",
         replace: "",
         why: "A run that goes in circles is redirected for ever.",
     },

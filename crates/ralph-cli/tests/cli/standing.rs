@@ -21,8 +21,11 @@ fn programs(world: &World) -> Vec<(String, Option<char>)> {
     lines.map(|line| (line.clone(), state(&line))).collect()
 }
 
+/// A shell that waits for its child to become another program cannot be stopped, and does nothing while the child stands still.
 fn all_stand(world: &World) -> bool {
-    programs(world).iter().all(|(_, state)| *state == Some('T'))
+    let all = programs(world);
+    all.iter().any(|(_, state)| *state == Some('T'))
+        && all.iter().all(|(_, state)| matches!(state, Some('T' | 'D')))
 }
 
 fn stop(world: &World, live: &Live) {
