@@ -397,14 +397,18 @@ pub struct DetectArgs {
     /// "state"?}]}
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     pub cases: Option<PathBuf>,
-    /// Print one line per case, {"id", "fired_at"}: after which iteration the first alarm comes, counted from 0
+    /// Print one line per case, {"id", "fired_at", "stop_at"}: after which iterations the first alarm and the stop come, counted from 0
     #[arg(long, requires = "cases")]
     pub predictions: bool,
     /// Which detector is asked [default: all of them for a run, no_progress for cases]
     #[arg(long, value_name = "NAME", value_parser = detectors())]
     pub detector: Option<String>,
-    /// Print what each detector says after each iteration of a run, one JSON object a line
-    #[arg(long, conflicts_with = "cases")]
+    /// Tell one case in words: what each iteration scores, why, and what would have been done about it
+    #[arg(long, value_name = "ID", requires = "cases", conflicts_with_all = ["predictions", "detector"])]
+    pub explain: Option<String>,
+    /// Print one JSON object a line: what each detector says after each iteration of a run, then the run as a whole; or each case as a
+    /// whole (`ralph schema --detect`)
+    #[arg(long, conflicts_with_all = ["predictions", "explain"])]
     pub json: bool,
 }
 

@@ -13,9 +13,11 @@ pub mod gitignore;
 pub mod redact;
 mod rehearsal;
 pub mod tamper;
+mod trial;
 mod watch;
 
 pub use rehearsal::{Looked, Rehearsal};
+pub use trial::{Trial, Tried};
 pub use watch::Watch;
 
 /// Of the detectors and of their sketches; it is recorded with what they find. A sketch of another version is not read again.

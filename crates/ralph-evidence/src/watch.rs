@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use ralph_core::escalation::NOTHING_NEW;
 use ralph_core::event::{
-    AgentExited, Event, Finding, IterationFinished, LoopAnswer, RunResumed, StuckEvidence,
+    AgentExited, DetectorKey, Event, Finding, IterationFinished, LoopAnswer, RunResumed, StuckEvidence,
 };
 use ralph_core::ids::{HatKey, IterationNumber};
 use ralph_core::plan::{StuckPlan, Use};
@@ -149,12 +149,7 @@ impl Watch {
             Event::IterationInterrupted(_) => self.ended = None,
             Event::IterationFinished(finished) => self.finished(finished),
             Event::LoopDetected(detected) => {
-                self.handed_off = detected.action == LoopAnswer::HandOff;
-                let tells = matches!(detected.action, LoopAnswer::Redirect | LoopAnswer::Demand);
-                self.told = tells && !detected.unheeded;
-                if !detected.unheeded {
-                    self.detectors.start_over_after(&detected.detector);
-                }
+                self.answered(&detected.detector, detected.action, detected.unheeded);
             }
             // A run that has stopped starts over when it goes on.
             Event::GuidanceAdded(_) if !self.stopped => self.start_over(),
@@ -173,12 +168,26 @@ impl Watch {
         self.apply(event);
     }
 
+    /// Something was done about what the detector found.
+    pub(crate) fn answered(&mut self, detector: &DetectorKey, action: LoopAnswer, unheeded: bool) {
+        self.handed_off = action == LoopAnswer::HandOff;
+        self.told = matches!(action, LoopAnswer::Redirect | LoopAnswer::Demand) && !unheeded;
+        if !unheeded {
+            self.detectors.start_over_after(detector);
+        }
+    }
+
     fn finished(&mut self, finished: &IterationFinished) {
+        self.remember(finished.is_evidence());
+    }
+
+    /// The iteration that was looked at last is over.
+    pub(crate) fn remember(&mut self, is_evidence: bool) {
         let Some(ended) = self.ended.take() else { return };
         if let Some(changed) = ended.changed {
             self.changed = changed;
         }
-        let Some(seen) = ended.seen.filter(|_| finished.is_evidence()) else { return };
+        let Some(seen) = ended.seen.filter(|_| is_evidence) else { return };
         self.detectors.learn(&seen.sketch);
         if std::mem::take(&mut self.handed_off) {
             self.detectors.start_over();
@@ -223,7 +232,7 @@ fn is_work(exited: &AgentExited) -> bool {
 }
 
 /// What counts is the detector that decides; those that only support it do not raise the score by themselves.
-fn score(findings: &[Finding]) -> f64 {
+pub(crate) fn score(findings: &[Finding]) -> f64 {
     let deciding = findings.iter().filter(|finding| finding.role.decides());
     let score = deciding.map(|finding| finding.score).fold(0.0, f64::max);
     (score * 100.0).round() / 100.0

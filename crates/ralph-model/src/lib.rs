@@ -10,6 +10,7 @@
 
 mod checkpoints;
 pub mod cost;
+pub mod detect;
 mod evidence;
 mod fold;
 mod forecast;

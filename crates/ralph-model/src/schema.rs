@@ -4,6 +4,7 @@ use ralph_core::record::Record;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
+use crate::detect::Judged;
 use crate::snapshot::RunSnapshot;
 
 /// A record, as every `--json` prints it: one object a line.
@@ -14,6 +15,11 @@ pub fn events() -> Schema {
 /// A snapshot, with the rows in it.
 pub fn snapshot() -> Schema {
     of::<RunSnapshot>()
+}
+
+/// What `ralph detect --json` says of a case, and last of a run.
+pub fn detect() -> Schema {
+    of::<Judged>()
 }
 
 /// Of what is written, not of what could be read.

@@ -1,6 +1,7 @@
 //! `ralph detect`: where each detector would have called a recorded run stuck, and why.
 
-use ralph_model::event::{DetectorKey, Finding};
+use ralph_model::detect::{Judged, JudgedAlarm};
+use ralph_model::event::{DetectorKey, Finding, LoopAnswer, StuckEvidence};
 use ralph_model::ids::{HatKey, IterationNumber};
 use ralph_model::plan::{StuckAction, StuckPlan, Use};
 use ralph_model::text::clean;
@@ -100,4 +101,49 @@ fn role(role: Use, plan: &StuckPlan) -> &'static str {
         (Use::Evidence, _) => "evidence",
         (Use::Off, _) => "off",
     }
+}
+
+/// A run or a case as a whole, in one line or two.
+pub fn judged(judged: &Judged) -> String {
+    let (id, all) = (clean(&judged.id), count(judged.iterations.into(), "iteration", "iterations"));
+    let told = |alarm: &JudgedAlarm| format!("after #{}: {}", alarm.iteration, foreign(&alarm.pattern));
+    match (&judged.first_alarm, &judged.stop) {
+        (None, _) => format!("{id}: no alarm in {all}"),
+        (Some(first), None) => format!("{id}: {all}, first alarm {}", told(first)),
+        (Some(first), Some(stop)) if first.iteration == stop.iteration => {
+            format!("{id}: {all}, stopped {}", told(stop))
+        }
+        (Some(first), Some(stop)) => {
+            format!("{id}: {all}, first alarm {}; stopped after #{}", told(first), stop.iteration)
+        }
+    }
+}
+
+/// Each iteration of a case: its score, what it looks like, and what would have been done about it, by whether it was an alarm.
+pub fn explained(case: &str, seen: &[(StuckEvidence, Option<(LoopAnswer, bool)>)]) -> String {
+    let mut lines = vec![format!("{}: {}", clean(case), count(seen.len() as u64, "iteration", "iterations"))];
+    for (number, (evidence, answer)) in (1..).zip(seen) {
+        let deciding = evidence.findings.iter().find(|finding| finding.role.decides());
+        let pattern = deciding.map(|finding| foreign(&finding.pattern)).filter(|pattern| !pattern.is_empty());
+        let why = match evidence.outage {
+            true => "only tells of a service that does not work: no evidence".to_owned(),
+            false => pattern.unwrap_or_else(|| "brings something new".to_owned()),
+        };
+        lines.push(format!("  #{number:<3} {:.2}  {why}", evidence.score));
+        let others = evidence.findings.iter().filter(|finding| !finding.role.decides() && finding.alarm);
+        lines.extend(others.map(|one| format!("             {} ({})", foreign(&one.pattern), one.detector)));
+        if let Some((action, alarm)) = answer {
+            let what = match action {
+                LoopAnswer::Redirect => "the agent is told to take a different approach",
+                LoopAnswer::Demand if *alarm => "the agent is told so again, and another approach is demanded",
+                LoopAnswer::Demand => "nothing new came of it: another approach is demanded",
+                LoopAnswer::HandOff => "a hat deals with it",
+                LoopAnswer::Ask => "the run pauses until a person decides",
+                LoopAnswer::Warn => "it is only told",
+                LoopAnswer::Stop => "the run stops",
+            };
+            lines.push(format!("             {}: {what}", if *alarm { "alarm" } else { "then" }));
+        }
+    }
+    lines.join("\n")
 }

@@ -1,17 +1,22 @@
 //! `ralph detect`: tries the detectors of stuck runs on what has been recorded.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+mod cases;
+
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use ralph_core::event::Event;
+use ralph_core::escalation::Step;
+use ralph_core::event::{Event, Finding, LoopAnswer};
+use ralph_core::ids::IterationNumber;
 use ralph_core::plan::{AgentPlan, Plan, StuckPlan, Task, Use};
-use ralph_evidence::Rehearsal;
-use ralph_evidence::detector::{Case, DETECTORS, Detector, DetectorDef, Ignore, Prediction};
+use ralph_evidence::detector::{Case, DetectorDef, Ignore, Prediction};
+use ralph_evidence::{Rehearsal, Trial, Tried};
+use ralph_model::detect::{Judged, JudgedAlarm};
 use ralph_runtime::sketches::Sketches;
 use ralph_ui::detect::Looked;
 
 use super::{each_record, pick};
+use cases::CaseLines;
 use crate::args::DetectArgs;
 use crate::error::CliError;
 use ralph_config::{self as config, Flags};
@@ -29,6 +34,7 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
     let mut plan: Option<StuckPlan> = None;
     let mut rehearsal: Option<Rehearsal> = None;
     let mut seen: Vec<Looked> = Vec::new();
+    let mut judged = Judged::new(run.id.0.clone());
     let mut sketches = Sketches::of(&run.path);
     each_record(&run, &mut |record| {
         if let Event::RunStarted(started) = &record.event {
@@ -46,7 +52,11 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
         let looked = rehearsal
             .as_mut()
             .and_then(|rehearsal| rehearsal.apply(&record.event, |exited| sketches.of_attempt(exited)));
-        seen.extend(looked.map(|one| Looked::new(one.iteration, one.hat, one.findings)));
+        if let Some(one) = looked {
+            judged.iterations = judged.iterations.saturating_add(1);
+            take(&mut judged, one.answer);
+            seen.push(Looked::new(one.iteration, one.hat, one.findings));
+        }
         Ok(())
     })?;
     let Some(plan) = plan else {
@@ -57,12 +67,12 @@ fn on_run(args: &DetectArgs) -> Result<u8, CliError> {
         found.for_each(|found| found.retain(|found| found.detector.as_str() == name));
     }
     if args.json {
-        let lines: Vec<String> =
-            seen.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(io::Error::from)?;
+        let lines = seen.iter().map(serde_json::to_string).chain([serde_json::to_string(&judged)]);
+        let lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(io::Error::from)?;
         crate::io::print(&lines.join("\n"))?;
     } else {
         let text = ralph_ui::detect::render(&run.id.0, &seen, &plan, &crate::io::style());
-        crate::io::print(text.trim_end())?;
+        crate::io::print(&format!("{}\n\n{}", text.trim_end(), ralph_ui::detect::judged(&judged)))?;
     }
     Ok(0)
 }
@@ -91,55 +101,107 @@ fn settings(plan: &Plan, sets: &[String]) -> Result<StuckPlan, CliError> {
     Ok(settings)
 }
 
+/// The alarms that something would have been done about.
+fn take(judged: &mut Judged, step: Option<Step>) {
+    if let Some(Step { iteration, action, finding }) = step.filter(|step| step.finding.alarm) {
+        let Finding { detector, pattern, .. } = finding;
+        judged.take(JudgedAlarm { iteration, action, detector, pattern });
+    }
+}
+
 /// A file of cases.
 fn on_cases(cases: &Path, args: &DetectArgs) -> Result<u8, CliError> {
-    let name = cases.display();
-    let file = File::open(cases)
-        .map_err(|error| CliError::Usage(format!("cannot open the cases {name}: {error}")))?;
     let def = match args.detector.as_deref() {
-        // The one that decides comes first.
-        None => DETECTORS.first(),
-        Some(key) => DetectorDef::find(key),
+        None => None,
+        Some(key) => Some(
+            DetectorDef::find(key)
+                .ok_or_else(|| CliError::Usage("there is no detector of this name".to_owned()))?,
+        ),
     };
-    let def = def.ok_or_else(|| CliError::Usage("there is no detector of this name".to_owned()))?;
     let nothing = Plan::new("cases", ".", Task::Text(String::new()), AgentPlan::command("none"));
     let plan = settings(&nothing, &args.sets)?;
-    let ignore = Ignore::new(&plan.ignore);
+    let mut lines = CaseLines::open(cases)?;
     let mut out = BufWriter::new(io::stdout());
-    // One case at a time: a file of them may be larger than memory.
-    for (number, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(|error| CliError::Failed(format!("cannot read {name}: {error}")))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let case: Case = serde_json::from_str(&line)
-            .map_err(|error| CliError::Usage(format!("{name}, line {}: not a case: {error}", number + 1)))?;
-        let alarm = first_alarm(&case, (def.build)(&plan), &ignore);
-        let text = match args.predictions {
-            true => {
-                let fired_at = alarm.map(|(at, _)| at);
-                serde_json::to_string(&Prediction { id: case.id, fired_at }).map_err(io::Error::from)?
+    let mut known = false;
+    while let Some(case) = lines.next_case()? {
+        let text = match &args.explain {
+            Some(id) if *id != case.id => continue,
+            Some(_) => {
+                known = true;
+                explained(&case, &plan)
             }
-            false => match alarm {
-                Some((at, why)) => {
-                    format!("{}: iteration {} of {}: {why}", case.id, at + 1, case.iterations.len())
-                }
-                None => format!("{}: no alarm in {} iterations", case.id, case.iterations.len()),
-            },
+            None => {
+                // Another detector than the one that decides is asked for its first alarm alone.
+                let judged = match def.filter(|def| (def.role)(&plan) != Use::Decide) {
+                    Some(def) => first_alarm(&case, def, &plan),
+                    None => judge(&case, &plan),
+                };
+                line(&judged, args)?
+            }
         };
         if writeln!(out, "{text}").is_err() {
-            break;
+            return Ok(0);
         }
     }
     crate::io::quiet(out.flush())?;
-    Ok(0)
+    match args.explain.as_ref().filter(|_| !known) {
+        Some(id) => Err(CliError::Usage(format!("{}: there is no case `{id}`", cases.display()))),
+        None => Ok(0),
+    }
 }
 
-/// The index of the iteration after which the detector says "stuck", and why.
-fn first_alarm(case: &Case, mut detector: Box<dyn Detector>, ignore: &Ignore) -> Option<(usize, String)> {
-    case.iterations.iter().map(|iteration| iteration.sketch(ignore)).enumerate().find_map(|(at, sketch)| {
-        let finding = detector.look(&sketch);
+fn line(judged: &Judged, args: &DetectArgs) -> Result<String, CliError> {
+    let index = |alarm: &Option<JudgedAlarm>| alarm.as_ref().map(|alarm| alarm.iteration.0 as usize - 1);
+    let text = match (args.predictions, args.json) {
+        (true, _) => serde_json::to_string(&Prediction {
+            id: judged.id.clone(),
+            fired_at: index(&judged.first_alarm),
+            stop_at: index(&judged.stop),
+        }),
+        (_, true) => serde_json::to_string(judged),
+        _ => Ok(ralph_ui::detect::judged(judged)),
+    };
+    Ok(text.map_err(io::Error::from)?)
+}
+
+/// A case as a run of its iterations would have gone.
+fn judge(case: &Case, plan: &StuckPlan) -> Judged {
+    let (mut judged, mut trial) = (Judged::new(case.id.clone()), Trial::new(plan));
+    for iteration in &case.iterations {
+        judged.iterations = judged.iterations.saturating_add(1);
+        take(&mut judged, trial.next(iteration).answer);
+    }
+    judged
+}
+
+/// The iteration after which this detector says "stuck" first, and why.
+fn first_alarm(case: &Case, def: &DetectorDef, plan: &StuckPlan) -> Judged {
+    let (mut detector, ignore) = ((def.build)(plan), Ignore::new(&plan.ignore));
+    let mut judged = Judged::new(case.id.clone());
+    for iteration in &case.iterations {
+        judged.iterations = judged.iterations.saturating_add(1);
+        let sketch = iteration.sketch(&ignore);
+        let found = detector.look(&sketch);
         detector.learn(&sketch);
-        finding.alarm.then_some((at, finding.pattern))
-    })
+        if found.alarm {
+            let (detector, pattern) = (def.key.clone(), found.pattern);
+            let iteration = IterationNumber(judged.iterations);
+            judged.take(JudgedAlarm { iteration, action: LoopAnswer::Warn, detector, pattern });
+        }
+    }
+    judged
+}
+
+/// What every iteration of a case comes to.
+fn explained(case: &Case, plan: &StuckPlan) -> String {
+    let mut trial = Trial::new(plan);
+    let seen: Vec<_> = case
+        .iterations
+        .iter()
+        .map(|iteration| {
+            let Tried { evidence, answer } = trial.next(iteration);
+            (evidence, answer.map(|step| (step.action, step.finding.alarm)))
+        })
+        .collect();
+    ralph_ui::detect::explained(&case.id, &seen)
 }

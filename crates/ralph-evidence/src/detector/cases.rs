@@ -41,6 +41,8 @@ pub struct Prediction {
     pub id: String,
     /// The index of the iteration after which it says "stuck".
     pub fired_at: Option<usize>,
+    /// The index of the iteration after which the run would have been stopped.
+    pub stop_at: Option<usize>,
 }
 
 impl CaseIteration {

@@ -282,6 +282,9 @@ fn failing_tests_are_told_by_name_and_by_their_file() {
     ]);
 }
 
+/// What a runner prints when tests of these names fail.
+type Runner<'a> = &'a dyn Fn(&[&str]) -> String;
+
 #[test]
 fn other_failing_tests_of_one_file_are_no_loop_and_the_same_ones_are() {
     let pytest = |names: &[&str]| {
@@ -294,7 +297,7 @@ fn other_failing_tests_of_one_file_are_no_loop_and_the_same_ones_are() {
         format!("FAIL src/auth.test.ts\n{lines}\nTests: {} failed, 9 passed, 12 total", names.len())
     };
     let told = |names: &[&str]| format!("{} failed: auth.test.ts - {}", names.len(), names.join(", "));
-    let runners: [&dyn Fn(&[&str]) -> String; 3] = [&pytest, &jest, &told];
+    let runners: [Runner; 3] = [&pytest, &jest, &told];
     for runner in runners {
         // The third differs, which the signature itself does not name.
         for rounds in [
@@ -302,7 +305,7 @@ fn other_failing_tests_of_one_file_are_no_loop_and_the_same_ones_are() {
             [&["login", "logout", "expire"], &["login", "logout", "refresh"], &["login", "logout", "renew"]],
             [&["login", "logout", "expire"], &["login", "logout"], &["login"]],
         ] {
-            assert_eq!(fires(&rounds.map(|names| runner(names)).each_ref().map(String::as_str)), [false; 3]);
+            assert_eq!(fires(&rounds.map(runner).each_ref().map(String::as_str)), [false; 3]);
         }
         let same = runner(&["login", "logout", "expire"]);
         assert_eq!(fires(&[&same, &same, &same]), [false, false, true], "{same}");
