@@ -37,6 +37,7 @@ pub const GENERATED: &[Entry] = &[
     Entry { path: "docs/ralph.schema.json", region: None, bin: "ralph", args: &["schema"] },
     Entry { path: "docs/events.schema.json", region: None, bin: "ralph", args: &["schema", "--events"] },
     Entry { path: "docs/snapshot.schema.json", region: None, bin: "ralph", args: &["schema", "--snapshot"] },
+    Entry { path: "docs/detect.schema.json", region: None, bin: "ralph", args: &["schema", "--detect"] },
     Entry { path: "xtask/README.md", region: Some("tasks"), bin: "xtask", args: &["help", "--markdown"] },
     Entry { path: "xtask/README.md", region: Some("checks"), bin: "xtask", args: &["tidy", "--list"] },
 ];

@@ -352,11 +352,14 @@ pub struct ShowArgs {
 #[derive(Debug, ClapArgs)]
 pub struct SchemaArgs {
     /// Of an event, as every `--json` prints it, one a line
-    #[arg(long, conflicts_with = "snapshot")]
+    #[arg(long, conflicts_with_all = ["snapshot", "detect"])]
     pub events: bool,
     /// Of a run as `ralph status --json` and `ralph explain --json` print it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "detect")]
     pub snapshot: bool,
+    /// Of a case, and of a run as a whole, as `ralph detect --json` prints them
+    #[arg(long)]
+    pub detect: bool,
 }
 
 #[derive(Debug, ClapArgs)]

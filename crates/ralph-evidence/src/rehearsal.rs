@@ -5,8 +5,8 @@ use ralph_core::event::{AgentExited, Event, Finding, RunResumed, StuckEvidence};
 use ralph_core::ids::{HatKey, IterationNumber};
 use ralph_core::plan::StuckPlan;
 
-use crate::detector::Sketch;
 use crate::DETECTORS_VERSION;
+use crate::detector::Sketch;
 use crate::watch::{self, Says, Watch};
 
 #[derive(Debug)]
@@ -76,7 +76,12 @@ impl Rehearsal {
                     self.watch.answered(&step.finding.detector, step.action, !step.finding.alarm);
                 }
                 let (iteration, hat) = (finished.iteration, finished.hat.clone());
-                return Some(Looked { iteration, hat, findings: found.map(|(_, findings)| findings), answer });
+                return Some(Looked {
+                    iteration,
+                    hat,
+                    findings: found.map(|(_, findings)| findings),
+                    answer,
+                });
             }
             // What was found and decided when the run was at work is not asked.
             _ => {}

@@ -76,17 +76,20 @@ mod tests {
 
     #[test]
     fn a_loop_is_told_demanded_and_stopped_and_work_is_let_go_on() {
-        let error = "$ make check\nsrc/orbit.c:14: error: 'tally_orbit' undeclared\nmake: *** [check] Error 1\n";
+        let error =
+            "$ make check\nsrc/orbit.c:14: error: 'tally_orbit' undeclared\nmake: *** [check] Error 1\n";
         let mut trial = Trial::new(&StuckPlan::default());
         let mut answers = vec![trial.next(&says("I moved load_ledger into src/ledger.rs.")).answer];
         answers.extend((0..8).map(|_| trial.next(&says(error)).answer));
-        let answers: Vec<_> = answers.into_iter().flatten().map(|step| (step.iteration.0, step.action)).collect();
+        let answers: Vec<_> =
+            answers.into_iter().flatten().map(|step| (step.iteration.0, step.action)).collect();
         let (first, last) = (answers.first().unwrap(), answers.last().unwrap());
         assert_eq!((first.1, last.1), (LoopAnswer::Redirect, LoopAnswer::Stop), "{answers:?}");
         assert!(first.0 < last.0);
         let mut trial = Trial::new(&StuckPlan::default());
         for (name, task) in [("ledger", "load"), ("quarry", "rank"), ("harbor", "sync"), ("orbit", "tally")] {
-            let tried = trial.next(&says(&format!("Wrote {task}_{name} in src/{name}.rs, with tests/{name}.rs.")));
+            let tried =
+                trial.next(&says(&format!("Wrote {task}_{name} in src/{name}.rs, with tests/{name}.rs.")));
             assert!(tried.answer.is_none(), "{name}");
         }
     }

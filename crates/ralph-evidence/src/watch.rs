@@ -16,6 +16,8 @@ use crate::DETECTORS_VERSION;
 use crate::circle;
 use crate::detector::{Detectors, Sketch, Suspicion};
 
+/// Bytes of what is published that are looked at.
+const MOST_EMITTED: usize = 64 << 10;
 /// Iterations that a report can name.
 const REMEMBERED: usize = 32;
 
@@ -32,6 +34,8 @@ pub struct Watch {
     hat: Option<HatKey>,
     /// The last attempt that has ended, until it is known what its iteration comes to.
     ended: Option<EndedAttempt>,
+    /// What the attempt that runs has published by `ralph emit`: it is said, though nothing is printed.
+    emitted: String,
     /// A hat is to deal with the circle; what it does about it is no evidence.
     handed_off: bool,
     /// The agent was told to take another way: what comes of it is worth a report before it is an alarm.
@@ -75,6 +79,7 @@ impl Watch {
             changed: String::new(),
             hat: None,
             ended: None,
+            emitted: String::new(),
             handed_off: false,
             told: false,
             stopped: false,
@@ -145,6 +150,12 @@ impl Watch {
             Event::IterationStarted(started) => {
                 self.hat.clone_from(&started.hat);
                 self.ended = None;
+                self.emitted.clear();
+            }
+            Event::TopicEmitted(emitted) if self.emitted.len() < MOST_EMITTED => {
+                let payload = emitted.payload.as_str();
+                let payload: String = payload.chars().take(MOST_EMITTED).collect();
+                self.emitted.push_str(&format!("{}: {payload}\n", emitted.topic));
             }
             Event::IterationInterrupted(_) => self.ended = None,
             Event::IterationFinished(finished) => self.finished(finished),
@@ -157,6 +168,11 @@ impl Watch {
             Event::RunResumed(resumed) => self.resumed(resumed),
             _ => {}
         }
+    }
+
+    /// What the attempt that has just ended said to other hats beside what it printed.
+    pub fn take_emitted(&mut self) -> String {
+        std::mem::take(&mut self.emitted)
     }
 
     /// Follows a run that is recorded. `sketch` is the one that was kept of the attempt.

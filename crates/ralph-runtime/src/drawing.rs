@@ -34,6 +34,9 @@ impl Drawing {
 
     /// What an agent says, as a whole message.
     pub(crate) fn message(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         self.sketcher.push(text.as_bytes());
         self.sketcher.break_line();
     }

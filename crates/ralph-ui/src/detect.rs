@@ -105,7 +105,7 @@ fn role(role: Use, plan: &StuckPlan) -> &'static str {
 
 /// A run or a case as a whole, in one line or two.
 pub fn judged(judged: &Judged) -> String {
-    let (id, all) = (clean(&judged.id), count(judged.iterations.into(), "iteration", "iterations"));
+    let (id, all) = (clean(&judged.id), count(u64::from(judged.iterations), "iteration", "iterations"));
     let told = |alarm: &JudgedAlarm| format!("after #{}: {}", alarm.iteration, foreign(&alarm.pattern));
     match (&judged.first_alarm, &judged.stop) {
         (None, _) => format!("{id}: no alarm in {all}"),
@@ -135,7 +135,9 @@ pub fn explained(case: &str, seen: &[(StuckEvidence, Option<(LoopAnswer, bool)>)
         if let Some((action, alarm)) = answer {
             let what = match action {
                 LoopAnswer::Redirect => "the agent is told to take a different approach",
-                LoopAnswer::Demand if *alarm => "the agent is told so again, and another approach is demanded",
+                LoopAnswer::Demand if *alarm => {
+                    "the agent is told so again, and another approach is demanded"
+                }
                 LoopAnswer::Demand => "nothing new came of it: another approach is demanded",
                 LoopAnswer::HandOff => "a hat deals with it",
                 LoopAnswer::Ask => "the run pauses until a person decides",

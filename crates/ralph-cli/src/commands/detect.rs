@@ -16,9 +16,9 @@ use ralph_runtime::sketches::Sketches;
 use ralph_ui::detect::Looked;
 
 use super::{each_record, pick};
-use cases::CaseLines;
 use crate::args::DetectArgs;
 use crate::error::CliError;
+use cases::CaseLines;
 use ralph_config::{self as config, Flags};
 
 pub fn detect(args: DetectArgs) -> Result<u8, CliError> {

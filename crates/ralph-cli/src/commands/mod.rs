@@ -36,7 +36,7 @@ use ralph_core::time::Timestamp;
 use ralph_model::{Fold, RunSnapshot};
 use ralph_store::{ALL, RunDir, Store};
 
-use crate::args::{Args, PickArgs, Subcommand};
+use crate::args::{Args, PickArgs, SchemaArgs, Subcommand};
 use crate::error::CliError;
 
 pub fn dispatch(args: Args) -> Result<u8, CliError> {
@@ -75,10 +75,11 @@ pub fn dispatch(args: Args) -> Result<u8, CliError> {
         Subcommand::Demo(args) => demo::demo(args),
         Subcommand::DemoAgent => demo::agent(),
         Subcommand::Schema(args) => {
-            match (args.events, args.snapshot) {
-                (true, _) => crate::io::print_json(&ralph_model::schema::events())?,
-                (_, true) => crate::io::print_json(&ralph_model::schema::snapshot())?,
-                (false, false) => crate::io::print_json(ralph_config::schema())?,
+            match args {
+                SchemaArgs { events: true, .. } => crate::io::print_json(&ralph_model::schema::events())?,
+                SchemaArgs { snapshot: true, .. } => crate::io::print_json(&ralph_model::schema::snapshot())?,
+                SchemaArgs { detect: true, .. } => crate::io::print_json(&ralph_model::schema::detect())?,
+                SchemaArgs { .. } => crate::io::print_json(ralph_config::schema())?,
             }
             Ok(0)
         }

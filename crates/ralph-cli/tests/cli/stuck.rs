@@ -241,6 +241,9 @@ fn a_recorded_run_can_be_tried_with_other_settings() {
         ["alarm", "detector", "pattern", "period", "ratio", "score", "use"],
         "each in every line"
     );
+    let whole = lines.last().expect("the run as a whole");
+    assert_eq!((&whole["iterations"], &whole["first_alarm"]["iteration"]), (&json!(8), &json!(6)));
+    assert!(whole["stop"].is_null(), "{whole}");
     let error = world.ralph(["detect", "--set", "loop_detection.ignore=['x']"]).expect(2).stderr;
     assert!(error.contains("cannot be tried on a recorded run"), "{error}");
     let error = world.ralph(["detect", "--set", "loop_detection.patient=2"]).expect(2).stderr;
@@ -269,5 +272,125 @@ fn wrong_values_are_errors_where_they_stand() {
     ] {
         let error = world.run("say hi", &["--set", set]).expect(2).stderr;
         assert!(error.contains(says), "{set}: {error}");
+    }
+}
+
+/// What is honest work, or waiting, and looks alike from iteration to iteration.
+mod honest {
+    use super::*;
+
+    fn alarms(world: &World) -> Vec<Value> {
+        world.events().fields("loop.detected", "iteration")
+    }
+
+    #[test]
+    fn hats_that_exchange_new_payloads_while_their_text_is_ok() {
+        let hats = "event_loop: {max_iterations: 12}
+hats:
+  worker: {triggers: [task.start, review.no], publishes: [review.ask], instructions: Work.}
+  reviewer: {triggers: [review.ask], publishes: [review.no], instructions: Review.}
+";
+        let emit = |topic: &str| format!("on TURN: sh $RALPH emit {topic} \"WHAT\"");
+        let findings = [
+            "parse_header drops the second colon in src/header.rs",
+            "quota_of divides by zero when the plan has no window, src/quota.rs line 80",
+            "the retry in fetch_page never backs off",
+            "LedgerRow is compared by address and not by value",
+            "tests/harbor.rs sleeps for two seconds instead of waiting for the port",
+            "merge_tags keeps duplicates where the case differs",
+        ];
+        let turns = (1..=12).map(|n: usize| {
+            let (topic, finding) = match n % 2 {
+                1 => ("review.ask", format!("done: {}", findings[n / 2])),
+                _ => ("review.no", findings[(n / 2) % 6].to_owned()),
+            };
+            emit(topic).replace("TURN", &n.to_string()).replace("WHAT", &finding)
+        });
+        let script = format!("{}\nsay ok", turns.collect::<Vec<_>>().join("\n"));
+        let world = World::new();
+        world.write("ralph.yml", hats);
+        let agent = world.agent(&script.replace("$RALPH", env!("CARGO_BIN_EXE_ralph")));
+        world.ralph(["run", "-p", "x", "-a", &agent]).expect(3);
+        assert_eq!(world.events().of("topic.published").len() >= 12, true);
+        assert_eq!(alarms(&world), Vec::<Value>::new());
+        world.verify();
+    }
+
+    #[test]
+    fn hats_that_exchange_the_same_payload_again_and_again_go_in_circles() {
+        let world = World::new();
+        world.write(
+            "ralph.yml",
+            "event_loop: {max_iterations: 16}
+hats:
+  worker: {triggers: [task.start, review.no], publishes: [review.ask], instructions: Work.}
+  reviewer: {triggers: [review.ask], publishes: [review.no], instructions: Review.}
+",
+        );
+        let ralph = env!("CARGO_BIN_EXE_ralph");
+        let script = (1..=16).map(|n| match n % 2 {
+            1 => format!("on {n}: sh {ralph} emit review.ask \"fixed parse_header in src/header.rs\""),
+            _ => format!("on {n}: sh {ralph} emit review.no \"parse_header drops the second colon\""),
+        });
+        let script = format!("{}\nsay ok", script.collect::<Vec<_>>().join("\n"));
+        let agent = world.agent(&script);
+        world.ralph(["run", "-p", "x", "-a", &agent]).expect(1);
+        assert!(!alarms(&world).is_empty());
+    }
+
+    #[test]
+    fn two_failures_and_then_it_works() {
+        let world = World::new();
+        let script = "on 1-2: err error: cannot find value `tally` in src/orbit.rs
+on 1-2: exit 1
+on 3: say OK
+on 4: say OK, tally_orbit is in src/orbit.rs now and tests/orbit.rs passes.
+on 5: say <promise>LOOP_COMPLETE</promise>";
+        world.run(script, &["-n", "5"]);
+        assert_eq!(alarms(&world), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn a_limit_of_the_plan_is_no_loop() {
+        let world = World::new();
+        let script = "say You've hit your limit · resets 11pm";
+        let live = world.start_run(script, &["-n", "9"]);
+        world.wait_for("delay.started", 1);
+        world.ralph(["stop"]).expect(0);
+        live.wait();
+        assert_eq!(alarms(&world), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn a_new_function_and_a_commit_each_time_with_the_same_last_sentence() {
+        let world = World::new();
+        let git = "git -c user.name=a -c user.email=a@example.org";
+        let setup = format!("on 1: sh git init -q . && {git} commit -q --allow-empty -m start");
+        let names = [
+            "parse_header",
+            "tally_orbit",
+            "merge_tags",
+            "rank_quarry",
+            "sync_harbor",
+            "load_ledger",
+            "fold_rows",
+        ];
+        let work = names.iter().zip(1..).map(|(name, n)| {
+            let body = format!("fn {name}(a: &str) -> usize {{ a.split({n}).map({name}_part).count() }}");
+            format!("on {n}: sh echo '{body}' >> lib.rs && git add lib.rs && {git} commit -qm 'Add {name}'")
+        });
+        let work: Vec<String> = work.collect();
+        let script = format!("{setup}\n{}\nsay Implemented the next item and committed it.", work.join("\n"));
+        world.run(&script, &["-n", "7"]).expect(3);
+        assert_eq!(alarms(&world), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn the_same_line_and_a_touched_file_each_time_is_no_work() {
+        let world = World::new();
+        let script = "sh echo '// checked' >> lib.rs
+say Fixed the failing test in lib.rs.";
+        world.run(script, &["-n", "30"]).expect(1);
+        assert!(world.events().finished().len() < 20, "{:?}", world.events().finished());
     }
 }

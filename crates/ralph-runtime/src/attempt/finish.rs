@@ -29,8 +29,11 @@ impl Attempt {
         exited.duration += finished.duration;
         exited.leftovers = finished.killed_leftovers;
         let now = crate::clock::now();
-        let sketch =
-            listener.and_then(|listener| listener.finish(&mut exited, now, &mut |heard| self.report(heard)));
+        let emitted = lock(&self.shared.watch).take_emitted();
+        let sketch = listener.and_then(|mut listener| {
+            listener.emitted(&emitted);
+            listener.finish(&mut exited, now, &mut |heard| self.report(heard))
+        });
         if finished.leftovers_alive {
             let message = "processes of the agent cannot be ended; see `ps`".to_owned();
             exited.exit = Exit::NotStarted { message };

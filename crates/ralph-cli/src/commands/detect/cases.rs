@@ -55,7 +55,8 @@ impl CaseLines {
                 continue;
             }
             let text = std::str::from_utf8(&bytes).map_err(|_| self.wrong("not UTF-8".to_owned()))?;
-            let case = serde_json::from_str(text).map_err(|error| self.wrong(format!("not a case: {error}")))?;
+            let case =
+                serde_json::from_str(text).map_err(|error| self.wrong(format!("not a case: {error}")))?;
             self.cases += 1;
             self.tell_progress(false);
             return Ok(Some(case));
@@ -68,7 +69,9 @@ impl CaseLines {
 
     fn tell_progress(&self, ended: bool) {
         if self.watched && self.cases >= STEP && (ended || self.cases.is_multiple_of(STEP)) {
-            let percent = (self.read * 100).checked_div(self.size).map_or(String::new(), |n| format!(" ({}%)", n.min(100)));
+            let percent = (self.read * 100)
+                .checked_div(self.size)
+                .map_or(String::new(), |n| format!(" ({}%)", n.min(100)));
             eprint!("\r{} cases{percent}{}", self.cases, if ended { "\n" } else { "" });
         }
     }

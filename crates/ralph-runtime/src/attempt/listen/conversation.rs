@@ -215,6 +215,10 @@ impl Conversation {
         Activity { tool_runs: !self.summary.open.is_empty(), ended: self.summary.result.is_some() }
     }
 
+    pub(super) fn drawing(&mut self) -> &mut Drawing {
+        &mut self.drawing
+    }
+
     pub(super) fn finish(
         mut self,
         exited: &mut AgentExited,

@@ -122,6 +122,14 @@ impl Listener {
 
     /// Adds to the report what the output came to. `exited` says already how the process ended. Gives what the detectors
     /// of stuck runs see of it.
+    /// What the agent published beside what it prints.
+    pub(crate) fn emitted(&mut self, text: &str) {
+        match &mut self.agent {
+            Speaker::Plain(plain) => plain.drawing().message(text),
+            Speaker::Known(conversation) => conversation.drawing().message(text),
+        }
+    }
+
     pub(crate) fn finish(
         mut self,
         exited: &mut AgentExited,

@@ -51,6 +51,10 @@ impl PlainListener {
         }
     }
 
+    pub(super) fn drawing(&mut self) -> &mut Drawing {
+        &mut self.drawing
+    }
+
     pub(super) fn finish(mut self, exited: &mut AgentExited, tell: &mut dyn FnMut(Report)) -> Box<Sketch> {
         let of = self.of;
         self.sampler.finish(&mut |text, truncated| tell(of.said(text, truncated)));
