@@ -311,7 +311,7 @@ hats:
         world.write("ralph.yml", hats);
         let agent = world.agent(&script.replace("$RALPH", env!("CARGO_BIN_EXE_ralph")));
         world.ralph(["run", "-p", "x", "-a", &agent]).expect(3);
-        assert_eq!(world.events().of("topic.published").len() >= 12, true);
+        assert!(world.events().of("topic.published").len() >= 12);
         assert_eq!(alarms(&world), Vec::<Value>::new());
         world.verify();
     }
@@ -358,30 +358,6 @@ on 5: say <promise>LOOP_COMPLETE</promise>";
         world.wait_for("delay.started", 1);
         world.ralph(["stop"]).expect(0);
         live.wait();
-        assert_eq!(alarms(&world), Vec::<Value>::new());
-    }
-
-    #[test]
-    fn a_new_function_and_a_commit_each_time_with_the_same_last_sentence() {
-        let world = World::new();
-        let git = "git -c user.name=a -c user.email=a@example.org";
-        let setup = format!("on 1: sh git init -q . && {git} commit -q --allow-empty -m start");
-        let names = [
-            "parse_header",
-            "tally_orbit",
-            "merge_tags",
-            "rank_quarry",
-            "sync_harbor",
-            "load_ledger",
-            "fold_rows",
-        ];
-        let work = names.iter().zip(1..).map(|(name, n)| {
-            let body = format!("fn {name}(a: &str) -> usize {{ a.split({n}).map({name}_part).count() }}");
-            format!("on {n}: sh echo '{body}' >> lib.rs && git add lib.rs && {git} commit -qm 'Add {name}'")
-        });
-        let work: Vec<String> = work.collect();
-        let script = format!("{setup}\n{}\nsay Implemented the next item and committed it.", work.join("\n"));
-        world.run(&script, &["-n", "7"]).expect(3);
         assert_eq!(alarms(&world), Vec::<Value>::new());
     }
 

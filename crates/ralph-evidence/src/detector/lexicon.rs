@@ -165,7 +165,7 @@ const WORDS: &[(Sense, &str)] = &[
          fixing yet next continuing hinzugefügt behoben añadido corregido 添加 修复",
     ),
     (Sense::OUTAGE, "overloaded overloaded_error throttled throttling ratelimit rate_limit rate_limit_error"),
-    (Sense::LIMITED, "rate usage quota"),
+    (Sense::LIMITED, "rate usage quota hit resets"),
     (Sense::LIMIT, "limit limits limited exceeded exhausted"),
 ];
 
