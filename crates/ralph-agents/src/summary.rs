@@ -28,6 +28,8 @@ pub struct RunSummary {
     /// The CLI was trying again when this was last heard of it.
     pub retrying: Option<RetrySeen>,
     pub retries: u64,
+    /// Times in a row that its context was too long, with no tool called in between: it compacts and asks again in vain.
+    pub overflows: u32,
     /// Calls of tools that have not ended.
     pub open: OpenCalls,
     /// The last lines that were not part of the stream.
@@ -68,6 +70,8 @@ pub struct LimitSeen {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrySeen {
     pub http: Option<u16>,
+    /// How long it waits before that, where it said so.
+    pub delay_ms: Option<u64>,
     pub reason: String,
 }
 
@@ -89,20 +93,24 @@ impl RunSummary {
             AgentSignal::Text { .. } => self.retrying = None,
             AgentSignal::ToolCall(call) => {
                 self.retrying = None;
+                self.overflows = 0;
                 return self.open.begin(call);
             }
             AgentSignal::ToolResult(result) => return self.open.end(&result.id),
-            AgentSignal::Retry { http, reason, .. } => {
+            AgentSignal::Retry { http, delay_ms, reason, .. } => {
                 self.retries += 1;
                 // A notice on the other stream may tell less of the same retry.
                 let known = self.retrying.take().and_then(|retry| retry.http);
-                self.retrying = Some(RetrySeen { http: http.or(known), reason: reason.clone() });
+                let (http, delay_ms) = (http.or(known), *delay_ms);
+                self.retrying = Some(RetrySeen { http, delay_ms, reason: reason.clone() });
             }
             AgentSignal::RateLimit { status: LimitStatus::Rejected, resets_at, window, .. } => {
                 self.limit = Some(LimitSeen { resets_at: *resets_at, window: window.clone() });
             }
             AgentSignal::Error { fatal: true, class, http, retry_after_ms, message } => {
                 let (class, http, retry_after_ms) = (*class, *http, *retry_after_ms);
+                let overflows = self.overflows.saturating_add(1);
+                self.overflows = if class == FailureClass::ContextTooLong { overflows } else { 0 };
                 self.error = Some(ErrorSeen { class, http, retry_after_ms, message: message.clone() });
             }
             AgentSignal::Result { ok, text, reason } => {

@@ -154,6 +154,23 @@ fn the_success_script_has_the_same_tokens_everywhere() {
     );
 }
 
+/// The tokens are those that the scripted server served.
+#[test]
+fn the_final_word_and_the_tokens_of_what_once_was_read_wrong() {
+    let all = recordings();
+    let read = |agent: &str, scenario: &str| {
+        let one = all.iter().find(|one| (&*one.agent, &*one.scenario) == (agent, scenario)).unwrap();
+        let run = one.summary();
+        let output = run.totals.usage().map(|usage| usage.output);
+        (run.final_text().map(str::to_owned), output)
+    };
+    let word = |agent: &str, scenario: &str| read(agent, scenario).0;
+    assert_eq!(word("opencode", "text-empty").as_deref(), Some(""), "an older message had a marker");
+    assert_eq!(read("opencode", "text-reasoning").1, Some(600 + 606));
+    assert_eq!(word("qwen", "text-cut-partial").as_deref(), Some("Second try. Not done yet."));
+    assert_eq!(word("qwen", "text-cut").as_deref(), Some(""), "nobody knows where the next try begins");
+}
+
 #[test]
 fn only_what_ended_well_is_ok() {
     for recording in recordings() {

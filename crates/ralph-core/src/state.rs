@@ -149,6 +149,8 @@ pub struct Running {
     /// When it was last known to work. A resume that finds it cut short says nothing about that.
     pub last_seen: Timestamp,
     pub killed: Option<KillCause>,
+    /// How long it has from then on until it is killed: the shortest of all orders.
+    pub grace: Duration,
     /// How many pieces of guidance its prompt carries.
     pub guidance: usize,
     pub usage: Usage,
@@ -231,6 +233,7 @@ impl RunState {
             Event::AgentKilled(kill) => {
                 if let Phase::Running(running) = &mut self.phase {
                     running.killed.get_or_insert_with(|| kill.why.clone());
+                    running.grace = running.grace.min(kill.grace);
                 }
             }
             Event::IterationFinished(finished) => self.apply_finished(finished),
@@ -409,6 +412,7 @@ impl RunState {
             started_at: at,
             last_seen: at,
             killed: None,
+            grace: Duration::MAX,
             guidance: self.guidance.len(),
             usage: Usage::default(),
             cost_usd: None,

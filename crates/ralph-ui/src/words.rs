@@ -199,6 +199,7 @@ pub(crate) fn iteration_of(event: &Event) -> Option<IterationNumber> {
         Event::LimitHit(e) => Some(e.iteration),
         Event::UsageUpdated(e) => Some(e.iteration),
         Event::AgentSilent(e) => Some(e.iteration),
+        Event::AgentStranded(e) => Some(e.iteration),
         Event::AgentExited(e) => Some(e.iteration),
         Event::IterationStarted(e) => Some(e.iteration),
         Event::GuidanceDelivered { iteration, .. } | Event::CompletionClaimed { iteration } => {
@@ -264,6 +265,9 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         Event::UsageUpdated(e) => {
             let cost = e.cost_usd.map_or(", cost unknown".to_owned(), |cost| format!(", {}", money(cost)));
             format!("{} tokens{cost}", thousands(e.usage.total()))
+        }
+        Event::AgentStranded(e) => {
+            format!("nothing can come of it: {} ({})", foreign(&e.failure.message), e.failure.class.name())
         }
         Event::AgentSilent(e) => format!("no output for {}", duration(e.quiet)),
         Event::AgentExited(e) => exited(e),
@@ -421,6 +425,7 @@ fn kill_cause(why: &KillCause, grace: Duration) -> String {
         KillCause::Timeout => "it has used its time".to_owned(),
         KillCause::Silence => "it printed nothing for too long".to_owned(),
         KillCause::Hung => "it had said its last word and did not end".to_owned(),
+        KillCause::Stranded => "nothing could come of it any more".to_owned(),
         KillCause::Guard(key) => format!("the limit of {} is reached", limit_name(key.as_str())),
         KillCause::Stop => "the run is stopped".to_owned(),
         KillCause::Person => "a person ended this iteration".to_owned(),

@@ -3,12 +3,14 @@
 //! Final word: `result.result`.
 
 mod line;
+mod torn;
 
 use serde_json::value::RawValue;
 
 use ralph_core::usage::Usage;
 
 use self::line::*;
+use self::torn::Torn;
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
 use crate::failure::class::{class_of, status_in};
@@ -93,6 +95,7 @@ pub(super) struct Claude {
     message_id: String,
     /// What a result means depends on the tool.
     open: OpenCalls,
+    torn: Torn,
 }
 
 impl Claude {
@@ -103,6 +106,7 @@ impl Claude {
             error_seen: false,
             message_id: String::new(),
             open: OpenCalls::default(),
+            torn: Torn::default(),
         }
     }
 }
@@ -114,7 +118,7 @@ impl Decode for Claude {
         let Ok(event) = serde_json::from_str::<Event<'_>>(line) else { return false };
         match (&*event.r#type, &*event.subtype) {
             ("system", "init") => self.session(&event, out),
-            ("system", "api_retry" | "retry") => retry(&event, out),
+            ("system", "api_retry" | "retry") => self.retry(&event, out),
             ("assistant", _) => self.assistant(&event, out),
             ("user", _) => self.tool_results(&event, out),
             ("stream_event", _) => self.partial(&event, out),
@@ -149,13 +153,25 @@ impl Claude {
         for block in blocks {
             match &*block.r#type {
                 // What a subagent says, it says to its parent.
-                "text" if !block.text.is_empty() && event.parent_tool_use_id.is_empty() => {
-                    out.push(AgentSignal::Text { text: text::bounded(block.text.to_string()), delta: false });
+                "text" if event.parent_tool_use_id.is_empty() => {
+                    let text = text::bounded(self.torn.block(&block.text).to_string());
+                    if !text.is_empty() {
+                        out.push(AgentSignal::Text { text, delta: false });
+                    }
                 }
                 "tool_use" => out.push(self.tool_call(block)),
                 _ => {}
             }
         }
+        self.torn.message_ends();
+    }
+
+    fn retry(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
+        let data = event.data.0.as_ref();
+        if data.is_some_and(|data| data.preserve_text.0 == Some(true)) {
+            self.torn.broken();
+        }
+        retry(event, out);
     }
 
     /// What a model call used, so that a limit can act before the result comes and replaces these sums. Each block of a
@@ -177,12 +193,19 @@ impl Claude {
         }
     }
 
-    fn partial(&self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
+    fn partial(&mut self, event: &Event<'_>, out: &mut Vec<AgentSignal>) {
         let Some(part) = &event.event.0 else { return };
+        let own = event.parent_tool_use_id.is_empty();
+        if own && &*part.r#type == "message_start" {
+            self.torn.message_begins();
+        }
         match (&*part.r#type, &part.delta.0, &part.usage.0) {
             ("content_block_delta", Some(delta), _)
                 if &*delta.r#type == "text_delta" && !delta.text.is_empty() =>
             {
+                if own {
+                    self.torn.delta(&delta.text);
+                }
                 out.push(AgentSignal::Text { text: delta.text.to_string(), delta: true });
             }
             ("message_delta", _, Some(tokens)) if self.dialect.output_in_delta => {
@@ -242,7 +265,8 @@ impl Claude {
             ("", subtype) => subtype,
             (reason, _) => reason,
         };
-        let text = if ok { text::bounded(event.result.to_string()) } else { text::message(&message) };
+        let mut told = || self.torn.rest().unwrap_or_else(|| text::bounded(event.result.to_string()));
+        let text = if ok { told() } else { text::message(&message) };
         out.push(AgentSignal::Result { ok, text, reason: reason.to_string() });
     }
 

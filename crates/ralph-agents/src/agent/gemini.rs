@@ -44,6 +44,8 @@ struct Gemini {
     said: Tail,
     /// What a result means depends on the tool.
     open: OpenCalls,
+    /// What it says on stderr of a try that failed, so far.
+    notice: Option<Notice>,
 }
 
 impl Decode for Gemini {
@@ -68,25 +70,72 @@ impl Decode for Gemini {
     }
 
     fn stderr(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
-        let Some((attempt, reason)) =
-            line.strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
-        else {
+        if let Some(notice) = Notice::begins(line) {
+            self.end_notice(out);
+            self.notice = Some(notice);
+        } else if let Some(notice) = &mut self.notice {
+            notice.add(line);
+        } else {
             return false;
-        };
-        let Ok(attempt) = attempt.parse::<u64>() else { return false };
-        let delay = reason.split_once("Retrying after ").and_then(|(_, rest)| rest.split_once("ms"));
-        out.push(AgentSignal::Retry {
-            attempt: Some(attempt),
+        }
+        if self.notice.as_ref().is_some_and(Notice::is_whole) {
+            self.end_notice(out);
+        }
+        true
+    }
+
+    fn finish(&mut self, out: &mut Vec<AgentSignal>) {
+        self.end_notice(out);
+    }
+}
+
+/// Lines of a notice. Google's words for a limit take four.
+const NOTICE_LINES: usize = 12;
+/// What ends a notice; the error itself may follow on the same line.
+const ENDS: [&str; 3] = ["Retrying after ", "Retrying with backoff", "Max attempts reached"];
+
+/// "Attempt 1 failed: …", with an error of several lines, up to what the CLI does next.
+struct Notice {
+    attempt: u64,
+    words: String,
+    lines: usize,
+}
+
+impl Notice {
+    fn begins(line: &str) -> Option<Notice> {
+        let (attempt, rest) = line.strip_prefix("Attempt ")?.split_once(" failed")?;
+        let (attempt, words) = (attempt.parse().ok()?, text::noise(rest.trim_start_matches([':', '.', ' '])));
+        Some(Notice { attempt, words, lines: 1 })
+    }
+
+    fn add(&mut self, line: &str) {
+        self.words.push('\n');
+        self.words.push_str(&text::noise(line));
+        self.lines += 1;
+    }
+
+    fn is_whole(&self) -> bool {
+        self.lines >= NOTICE_LINES || ENDS.iter().any(|end| self.words.contains(end))
+    }
+
+    fn signal(self) -> AgentSignal {
+        let (reason, next) = self.words.split_once(ENDS[0]).unwrap_or((&self.words, ""));
+        let delay = next.split_once("ms");
+        AgentSignal::Retry {
+            attempt: Some(self.attempt),
             max: None,
             delay_ms: delay.and_then(|(ms, _)| ms.parse().ok()),
             http: status_in(reason),
-            reason: text::message(reason.trim_start_matches([':', '.', ' '])),
-        });
-        true
+            reason: text::message(reason.trim_end_matches(['.', ' '])),
+        }
     }
 }
 
 impl Gemini {
+    fn end_notice(&mut self, out: &mut Vec<AgentSignal>) {
+        out.extend(self.notice.take().map(Notice::signal));
+    }
+
     fn say(&mut self, event: &Json<'_>, out: &mut Vec<AgentSignal>) {
         let text = event["content"].text();
         self.said.push(text);

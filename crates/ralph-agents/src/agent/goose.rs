@@ -51,7 +51,17 @@ struct Goose {
     message_id: String,
     said: Tail,
     open_tools: usize,
+    /// Its model has said something or called a tool.
+    answered: bool,
     error: Option<String>,
+}
+
+/// The error in goose's own words.
+fn own_error(text: &str) -> Option<&str> {
+    match text.strip_prefix(ERROR_PREFIX) {
+        Some(error) => Some(error.strip_suffix(ERROR_SUFFIX).unwrap_or(error)),
+        None => text.starts_with("Network error: ").then_some(text),
+    }
 }
 
 impl Decode for Goose {
@@ -80,33 +90,45 @@ impl Goose {
                 "text" if assistant => self.say(id, block["text"].text(), out),
                 "toolRequest" => self.call(block, out),
                 "toolResponse" => self.answer(block, out),
-                "systemNotification" => {
-                    let note = block["msg"].text();
-                    if note.starts_with("Unable to continue") {
-                        self.fail(note, out);
-                    }
-                }
+                "systemNotification" => self.note(block, out),
                 _ => {}
             }
         }
     }
 
+    /// Most of its notes tell what it does now. These tell that it gave up.
+    fn note(&mut self, block: &Json<'_>, out: &mut Vec<AgentSignal>) {
+        let (kind, note) = (block["notificationType"].text(), block["msg"].text());
+        if kind == "creditsExhausted" {
+            self.fail_as("credits_exhausted", note, out);
+        } else if note.starts_with("Unable to continue") {
+            self.fail(note, out);
+        }
+    }
+
     fn say(&mut self, id: &str, text: &str, out: &mut Vec<AgentSignal>) {
         // goose's own words have no id; the model's have one.
-        if let (true, Some(error)) = (id.is_empty(), text.strip_prefix(ERROR_PREFIX)) {
-            self.fail(error.strip_suffix(ERROR_SUFFIX).unwrap_or(error), out);
+        if id.is_empty()
+            && let Some(error) = own_error(text)
+        {
+            self.fail(error, out);
             return;
         }
+        self.answered |= !id.is_empty();
         self.said.push(text);
         out.push(AgentSignal::Text { text: text.to_string(), delta: true });
     }
 
     fn fail(&mut self, message: &str, out: &mut Vec<AgentSignal>) {
+        self.fail_as("", message, out);
+    }
+
+    fn fail_as(&mut self, code: &str, message: &str, out: &mut Vec<AgentSignal>) {
         // What was said before is torn.
         self.said.clear();
         let message = text::message(message);
         let http = status_in(&message);
-        let class = class_of(http, "", &message);
+        let class = class_of(http, code, &message);
         self.error = Some(message.clone());
         out.push(AgentSignal::Error { fatal: true, class, http, retry_after_ms: None, message });
     }
@@ -121,6 +143,7 @@ impl Goose {
 
     fn call(&mut self, block: &Json<'_>, out: &mut Vec<AgentSignal>) {
         self.whole(out);
+        self.answered = true;
         self.open_tools += 1;
         let call = &block["toolCall"]["value"];
         let (name, input) = (call["name"].text(), &call["arguments"]);
@@ -163,6 +186,10 @@ impl Goose {
             Some(error) => (false, error),
             // After an interrupt goose says "complete" as well.
             None if self.open_tools > 0 => (false, "ended while a tool was running".to_string()),
+            // Some services never tell tokens: of them it is what the model said that counts.
+            None if !self.answered && event["total_tokens"].is_null() => {
+                (false, "ended without an answer of its model".to_string())
+            }
             None => (true, "complete".to_string()),
         };
         let text = if ok { self.whole(out) } else { String::new() };

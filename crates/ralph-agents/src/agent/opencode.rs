@@ -1,10 +1,10 @@
-//! opencode. No end event: the run ended well if its last step ended with `stop`. Final word: the last text part.
+//! opencode. No end event: the run ended well if its last step ended with `stop`. Final word: the last text of that step.
 
 use ralph_core::usage::Usage;
 
 use super::command::{CommandLine, Flag, Model, Prompt};
 use super::{AgentDef, StreamFacts, ToolResults};
-use crate::failure::class::class_of;
+use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
 use crate::stream::{Decode, LineDialogue, text};
@@ -32,7 +32,12 @@ pub(super) const DEF: AgentDef = AgentDef {
     line: CommandLine {
         program: "opencode",
         subcommand: &["run"],
-        flags: &[Flag::strict("--format", "json", &[])],
+        flags: &[
+            Flag::strict("--format", "json", &[]),
+            // Its stream says nothing of a request that it tries again; its log does.
+            Flag::plain("--print-logs", &[]),
+            Flag::with("--log-level", "ERROR", &[]),
+        ],
         bypass: &[Flag::plain("--auto", &[])],
         model: Model::Flag("--model", &["-m"]),
         prompt: Prompt::Stdin,
@@ -64,18 +69,40 @@ impl Decode for Opencode {
         }
         let part = &event["part"];
         match event["type"].text() {
-            "step_start" => self.end = None,
+            "step_start" => {
+                self.end = None;
+                // A step that says nothing leaves no older word standing.
+                self.last_text.clear();
+            }
             // A synthetic text is what opencode itself tells the model.
             "text" if part["synthetic"].bool() != Some(true) => {
                 let text = text::bounded(part["text"].text().to_string());
                 self.last_text.clone_from(&text);
                 out.push(AgentSignal::Text { text, delta: false });
             }
-            "tool_use" => tool(part, out),
+            "tool_use" => {
+                self.last_text.clear();
+                tool(part, out);
+            }
             "step_finish" => self.step_finish(part, out),
             "error" => self.error(&event["error"], out),
             _ => {}
         }
+        true
+    }
+
+    /// `level=ERROR … message="stream error" … error.error="AI_APICallError: …"`, also of requests that it tries again.
+    fn stderr(&mut self, line: &str, out: &mut Vec<AgentSignal>) -> bool {
+        // A title that could not be made up stops nothing.
+        let own = line.contains(" level=ERROR ") && line.contains(" message=\"stream error\" ");
+        let Some((_, reason)) =
+            line.split_once(" error.error=").filter(|_| own && !line.contains(" small=true "))
+        else {
+            return false;
+        };
+        let reason = text::message(reason.trim_matches('"'));
+        let http = status_in(&reason);
+        out.push(AgentSignal::Retry { attempt: None, max: None, delay_ms: None, http, reason });
         true
     }
 
@@ -95,14 +122,7 @@ impl Opencode {
         let tokens = &part["tokens"];
         let number = |json: &Json<'_>| json.u64().unwrap_or(0);
         if !tokens.is_null() {
-            let usage = Usage {
-                input: number(&tokens["input"]),
-                cache_read: number(&tokens["cache"]["read"]),
-                cache_write: number(&tokens["cache"]["write"]),
-                output: number(&tokens["output"]),
-                reasoning: number(&tokens["reasoning"]),
-            };
-            out.push(AgentSignal::Usage { usage, scope: Scope::Step });
+            out.push(AgentSignal::Usage { usage: usage(tokens), scope: Scope::Step });
         }
         // A model whose price it does not know costs it 0.
         if let Some(usd) = part["cost"].f64().filter(|usd| *usd > 0.0 || number(&tokens["total"]) == 0) {
@@ -123,6 +143,22 @@ impl Opencode {
         self.end = Some(End::Error(message.clone()));
         let retry_after_ms = retry_after(&data["responseHeaders"]);
         out.push(AgentSignal::Error { fatal: true, class, http, retry_after_ms, message });
+    }
+}
+
+fn usage(tokens: &Json<'_>) -> Usage {
+    let number = |key: &str| tokens[key].u64().unwrap_or(0);
+    let cache = |key: &str| tokens["cache"][key].u64().unwrap_or(0);
+    let (output, reasoning) = (number("output"), number("reasoning"));
+    let sent = [number("input"), cache("read"), cache("write")].into_iter().fold(0, u64::saturating_add);
+    // Whether thinking is part of the output depends on the release. The total tells.
+    let received = tokens["total"].u64().map_or(output, |total| total.saturating_sub(sent));
+    Usage {
+        input: number("input"),
+        cache_read: cache("read"),
+        cache_write: cache("write"),
+        output: received.clamp(output, output.saturating_add(reasoning)),
+        reasoning,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Qwen Code: the stream of Claude Code in a dialect. After a broken stream it joins the torn text to the next one, so
-//! the final word may begin in the middle of an older sentence.
+//! Qwen Code: the stream of Claude Code in a dialect. After a broken stream it joins the torn text to the next one; its
+//! partial messages tell where that begins, so it is always asked for them.
 
 use super::claude::{Claude, Dialect};
 use super::command::{CommandLine, Flag, Model, Prompt};
@@ -24,10 +24,12 @@ pub(super) const DEF: AgentDef = AgentDef {
     },
     line: CommandLine {
         program: "qwen",
-        flags: &[Flag::strict("--output-format", "stream-json", &["-o"])],
+        flags: &[
+            Flag::strict("--output-format", "stream-json", &["-o"]),
+            Flag::plain("--include-partial-messages", &[]),
+        ],
         bypass: &[Flag::plain("--yolo", &["-y", "--approval-mode"])],
         bypass_env: &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")],
-        partial: Some(Flag::plain("--include-partial-messages", &[])),
         model: Model::Flag("--model", &["-m"]),
         prompt: Prompt::Stdin,
         ..CommandLine::PLAIN

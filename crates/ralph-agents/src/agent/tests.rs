@@ -23,9 +23,9 @@ fn the_plain_command_lines() {
     for (name, want) in [
         ("claude", "claude -p --output-format stream-json --verbose --dangerously-skip-permissions"),
         ("codex", "codex exec --json --dangerously-bypass-approvals-and-sandbox -"),
-        ("opencode", "opencode run --format json --auto"),
+        ("opencode", "opencode run --format json --print-logs --log-level ERROR --auto"),
         ("gemini", "gemini --output-format stream-json --yolo --skip-trust"),
-        ("qwen", "qwen --output-format stream-json --yolo"),
+        ("qwen", "qwen --output-format stream-json --include-partial-messages --yolo"),
         ("pi", "pi --mode json -p"),
         ("goose", "goose run -q --output-format stream-json --no-session -i -"),
         ("copilot", "copilot --output-format json --no-auto-update --allow-all"),

@@ -71,6 +71,7 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
         &[
             "credit balance",
             "insufficient_quota",
+            "credits_exhausted",
             "insufficient credits",
             "insufficient balance",
             "insufficient funds",
@@ -198,6 +199,7 @@ const PHRASES: &[(FailureClass, &[&str])] = &[
             "connection error",
             "connection closed",
             "unable to connect",
+            "could not connect",
             "cannot connect",
             "fetch failed",
             "error sending request",

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use ralph_core::failure::Failure;
 
 use crate::signal::FailureClass;
-use crate::summary::RunSummary;
+use crate::summary::{RetrySeen, RunSummary};
 
 /// The failure of a run that did not go well. None: nothing in its output says why.
 ///
@@ -55,15 +55,92 @@ fn explained(
     }
     // It never gave up by itself, but was trying again and again.
     let retry = run.retrying.as_ref()?;
-    let class = class::class_of(retry.http, "", &retry.reason);
-    let resets_at = (class == FailureClass::Limit).then(|| reset::parse(&retry.reason, now, zone)).flatten();
+    let (class, resets_at) = of_retry(retry, now, zone);
     Some((class, format!("kept trying again: {}", retry.reason), resets_at))
+}
+
+/// What an agent that tries again met, and when the limit ends: as it is told, or when it tries again, if that is later.
+fn of_retry(retry: &RetrySeen, now: Timestamp, zone: &TimeZone) -> (FailureClass, Option<Timestamp>) {
+    let class = class::class_of(retry.http, "", &retry.reason);
+    let delay = || retry.delay_ms.filter(|ms| *ms >= NOT_SAT_OUT_MS).and_then(|ms| reset::after_ms(now, ms));
+    let resets_at = || reset::parse(&retry.reason, now, zone).max(delay());
+    (class, (class == FailureClass::Limit).then(resets_at).flatten())
+}
+
+/// Overflows in a row that no compaction cures any more.
+const OVERFLOWS: u32 = 3;
+/// A limit that lasts longer is not left to the agent, which can wait for nothing but its own patience to end.
+const NOT_SAT_OUT_MS: u64 = 300_000;
+
+/// Why an agent that still runs is better ended now: whatever it does, it comes to no good end.
+pub fn stranded(run: &RunSummary, now: Timestamp, zone: &TimeZone) -> Option<Failure> {
+    if run.result.is_some() {
+        return None;
+    }
+    if run.overflows >= OVERFLOWS {
+        let message = run.error.as_ref().map_or_else(String::new, |error| error.message.clone());
+        return Some(Failure { class: FailureClass::ContextTooLong, message, resets_at: None });
+    }
+    let (class, resets_at) = of_retry(run.retrying.as_ref()?, now, zone);
+    let left = resets_at?.duration_since(now).as_millis();
+    let long = class == FailureClass::Limit && left >= i128::from(NOT_SAT_OUT_MS);
+    long.then(|| failure(run, now, zone)).flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::by_name;
+    use crate::dialogue::Stream;
     use crate::signal::AgentSignal;
+
+    const NOW: &str = "2026-11-16T12:00:00Z";
+
+    /// What an agent that printed this is ended for, while it still runs: the class and the seconds until it is over.
+    fn ended_for(agent: &str, stream: Stream, text: &str) -> Option<(&'static str, Option<i64>)> {
+        let now: Timestamp = NOW.parse().unwrap();
+        let mut signals = Vec::new();
+        by_name(agent).unwrap().dialogue().take(stream, text.as_bytes(), &mut signals);
+        let mut run = RunSummary::default();
+        signals.iter().for_each(|signal| drop(run.observe(signal)));
+        let found = stranded(&run, now, &TimeZone::UTC)?;
+        let left = found.resets_at.map(|at| at.as_millis() / 1000 - now.as_second());
+        Some((found.class.name(), left))
+    }
+
+    #[test]
+    fn a_compaction_without_end_is_ended_and_one_that_helps_is_not() {
+        let error = r#"{"type":"error","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long"}}}"#;
+        let step = "{\"type\":\"step_start\"}\n{\"type\":\"step_finish\",\"part\":{\"reason\":\"stop\"}}";
+        let tool =
+            r#"{"type":"tool_use","part":{"tool":"bash","callID":"1","state":{"status":"completed"}}}"#;
+        let told = |lines: &[&str]| ended_for("opencode", Stream::Stdout, &(lines.join("\n") + "\n"));
+        assert_eq!(told(&[error, step, error, step]), None);
+        assert_eq!(told(&[error, step, error, step, error]), Some(("context_too_long", None)));
+        assert_eq!(told(&[error, step, error, tool, error, step, error]), None, "it works again in between");
+        let other = r#"{"type":"error","error":{"name":"X","data":{"message":"overloaded"}}}"#;
+        assert_eq!(told(&[error, error, other, error]), None);
+    }
+
+    #[test]
+    fn a_long_limit_is_not_sat_out() {
+        let gemini = |seconds: u32| {
+            let text = format!(
+                "Attempt 1 failed: You exceeded your current quota.\n* Quota exceeded for metric: x\n\
+                 Please retry in {seconds}s.\nSuggested retry after {seconds}s.. Retrying after 5209ms...\n"
+            );
+            ended_for("gemini", Stream::Stderr, &text)
+        };
+        assert_eq!([gemini(34), gemini(299)], [None; 2]);
+        assert_eq!(gemini(3600), Some(("limit", Some(3600))));
+        // Only its delay tells; and a long delay of an outage is none of a limit.
+        let qwen = |reason: &str, delay: u32| {
+            let text = format!("Retrying in {delay}s (attempt 1/10): [API Error: {reason}]\n");
+            ended_for("qwen", Stream::Stderr, &text)
+        };
+        assert_eq!(qwen("429 rate limit", 3600), Some(("limit", Some(3600))));
+        assert_eq!([qwen("429 rate limit", 60), qwen("503 overloaded", 3600)], [None; 2]);
+    }
 
     #[test]
     fn the_later_one_of_header_and_words_is_when_a_limit_ends() {

@@ -54,6 +54,15 @@ impl Turn<'_> {
                 let error = IterationFinished::timeout_error(limit);
                 self.finished(&exited, Outcome::TimedOut, Some(error));
             }
+            // Silence behind the answer that there is a limit is the limit, which the agent sits out.
+            (Some(KillCause::Silence), _) if is_limited(&exited) => {
+                self.failed(&exited, "silent in a usage limit".to_owned());
+            }
+            (Some(KillCause::Stranded), _) => {
+                let error =
+                    failure_of(&exited).unwrap_or_else(|| "ended: nothing could come of it".to_owned());
+                self.failed(&exited, error);
+            }
             (Some(KillCause::Silence), _) => {
                 let limit = self.state().plan.event_loop.silence().unwrap_or_default();
                 let error = format!("killed after {} without output", crate::duration::format(limit));
@@ -225,6 +234,10 @@ impl Turn<'_> {
 }
 
 /// In words, why an attempt that nobody cut short failed.
+fn is_limited(exited: &AgentExited) -> bool {
+    exited.failure.as_ref().is_some_and(|failure| failure.class == FailureClass::Limit)
+}
+
 fn failure_of(exited: &AgentExited) -> Option<String> {
     let last_line = exited.stderr.as_ref().map(|line| format!(": {line}")).unwrap_or_default();
     match &exited.exit {

@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::effect::{Effect, Step, When};
 use crate::event::{
     About, AgentKilled, Event, JournalFailed, KillCause, RunContinued, RunStarted, RunStopped, StopHow,
-    StopRequest, TimerId, TimerSlot,
+    StopRequest, TimerId, TimerSlot, UsageUpdated,
 };
 use crate::guard::{Asked, Guards, Scope};
 use crate::hat::Routes;
@@ -161,17 +161,15 @@ impl Turn<'_> {
                     self.start_iteration_timeout();
                 }
             }
-            Report::UsageUpdated(mut update) => {
-                update.cost_usd = iteration::money(update.cost_usd);
-                self.emit(Event::UsageUpdated(update));
-                if let Some(reason) = self.first_spent(Asked::OnUsage) {
-                    self.kill(KillCause::Guard(reason.key), GRACE);
-                }
-            }
+            Report::UsageUpdated(update) => self.usage_updated(update),
             Report::AgentSilent(silent) => {
                 let cause = if silent.ended { KillCause::Hung } else { KillCause::Silence };
                 self.emit(Event::AgentSilent(silent));
                 self.kill(cause, GRACE);
+            }
+            Report::AgentStranded(_) => {
+                self.emit(report.into());
+                self.kill(KillCause::Stranded, GRACE);
             }
             Report::AgentExited(exited) => self.agent_exited(*exited),
             Report::TopicEmitted(emitted) => self.topic_emitted(emitted),
@@ -197,6 +195,24 @@ impl Turn<'_> {
                 checking.iteration == iteration && checking.round == round
             }
             (About::Attempt { .. } | About::Round { .. }, _) => false,
+        }
+    }
+
+    fn usage_updated(&mut self, mut update: UsageUpdated) {
+        update.cost_usd = iteration::money(update.cost_usd);
+        let before = self.state().running().map(|running| (running.usage.total(), running.cost_usd));
+        let grown =
+            before.is_some_and(|(tokens, cost)| update.usage.total() > tokens || update.cost_usd > cost);
+        self.emit(Event::UsageUpdated(update));
+        let Some(reason) = self.first_spent(Asked::OnUsage) else { return };
+        let cause = KillCause::Guard(reason.key);
+        let told = self.state().running().map(|running| (running.killed.clone(), running.grace));
+        match told {
+            // Told to end over a limit, it spends its grace on more.
+            Some((Some(KillCause::Guard(_)), grace)) if grown && !grace.is_zero() => {
+                self.kill_now(cause);
+            }
+            _ => self.kill(cause, GRACE),
         }
     }
 
@@ -307,6 +323,13 @@ impl Turn<'_> {
             self.emit(Event::AgentKilled(AgentKilled { iteration, why, grace }));
             self.effect(Effect::KillAgent { grace });
         }
+    }
+
+    fn kill_now(&mut self, why: KillCause) {
+        let Some(running) = self.state().running() else { return };
+        let (iteration, grace) = (running.iteration, Duration::ZERO);
+        self.emit(Event::AgentKilled(AgentKilled { iteration, why, grace }));
+        self.effect(Effect::KillAgent { grace });
     }
 
     /// A request to end now counts even while an earlier kill is still being polite.

@@ -62,6 +62,14 @@ pub struct AgentSilent {
     pub ended: bool,
 }
 
+/// The agent works or waits, and nothing good can come of it any more: why, and what cures it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AgentStranded {
+    pub iteration: IterationNumber,
+    pub attempt: u32,
+    pub failure: Failure,
+}
+
 /// Everything the shell knows about an attempt that has ended: process gone, output drained, workspace looked at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentExited {
@@ -242,6 +250,8 @@ pub enum KillCause {
     Silence,
     /// It had said its last word and did not end.
     Hung,
+    /// Nothing good could come of it any more.
+    Stranded,
     /// The guard with this key is spent.
     Guard(StopKey),
     Stop,

@@ -161,6 +161,7 @@ vocabulary! {
         "agent.retrying" => AgentRetrying(AgentRetrying): attempt, buffered, hidden;
         "usage.updated" => UsageUpdated(UsageUpdated): attempt, buffered, hidden;
         "agent.silent" => AgentSilent(AgentSilent): attempt, buffered, hidden;
+        "agent.stranded" => AgentStranded(AgentStranded): attempt, buffered, line;
         "agent.exited" => AgentExited(Box<AgentExited>): attempt, buffered, line;
         "topic.emitted" => TopicEmitted(TopicEmitted): attempt, buffered, hidden;
         "gate.started" => GateStarted(GateStarted): round, buffered, hidden;

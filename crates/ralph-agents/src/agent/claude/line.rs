@@ -130,6 +130,9 @@ pub(super) struct RetryData<'a> {
     pub(super) max_retries: Num,
     #[serde(rename = "delayMs")]
     pub(super) delay_ms: Num,
+    /// The text so far stays, and the next try is joined to it.
+    #[serde(rename = "preserveText")]
+    pub(super) preserve_text: Bool,
 }
 
 #[derive(Deserialize, Default)]

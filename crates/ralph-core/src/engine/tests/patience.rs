@@ -3,7 +3,9 @@
 mod fallback;
 
 use super::*;
-use crate::event::{AgentRetrying, DelayReason, DelayStarted, LimitHit, ToolCall, ToolCalled, ToolKind};
+use crate::event::{
+    AgentRetrying, AgentStranded, DelayReason, DelayStarted, LimitHit, ToolCall, ToolCalled, ToolKind,
+};
 use crate::failure::{Failure, FailureClass};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -338,4 +340,55 @@ fn tools_and_retries_of_an_attempt_that_is_over_are_not_recorded() {
     run.wait();
     assert_eq!(run.spawned(), Some((1, 2, vec![])));
     assert_eq!((run.send(tool), run.send(retry)), (NOTHING.to_vec(), NOTHING.to_vec()));
+}
+
+#[test]
+fn an_agent_that_comes_to_no_good_end_is_ended_and_cured_by_why() {
+    let end = |class, resets_at: Option<Timestamp>| {
+        let mut run = Run::new(plan());
+        let (iteration, attempt) = (IterationNumber(1), 1);
+        let failure = Failure { class, message: "told".into(), resets_at };
+        let report = AgentStranded { iteration, attempt, failure: failure.clone() };
+        assert_eq!(run.send(Report::AgentStranded(report)), ["agent.stranded", "agent.killed"]);
+        assert_eq!(run.last.effects, [Effect::KillAgent { grace: GRACE }]);
+        let (exit, failure) = (run.exited(Exit::Signal(15)), Some(failure));
+        run.send(Report::AgentExited(Box::new(AgentExited { failure, error: Some("told".into()), ..exit })))
+    };
+    let hour = Run::new(plan()).now.plus(HOUR);
+    let limited = end(FailureClass::Limit, Some(hour));
+    assert_eq!(limited[..3], ["agent.exited", "limit.hit", "iteration.interrupted"]);
+    assert_eq!(end(FailureClass::ContextTooLong, None)[..2], ["agent.exited", "iteration.finished"]);
+}
+
+#[test]
+fn silence_behind_a_limit_is_the_limit_and_any_other_is_silence() {
+    let fall_silent = |class| {
+        let mut run = Run::new(plan());
+        let (iteration, attempt, quiet) = (IterationNumber(1), 1, secs(600));
+        run.send(Report::AgentSilent(AgentSilent { iteration, attempt, quiet, ended: false }));
+        let failure = Some(Failure { class, message: "told".into(), resets_at: None });
+        let exit = AgentExited { failure, ..run.exited(Exit::Signal(15)) };
+        run.send(Report::AgentExited(Box::new(exit)))[1]
+    };
+    assert_eq!(fall_silent(FailureClass::Limit), "limit.hit");
+    assert_eq!(fall_silent(FailureClass::Outage), "iteration.finished");
+}
+
+#[test]
+fn an_agent_that_spends_its_grace_on_more_is_killed_at_once() {
+    let limits = EventLoop { max_tokens: Some(100), ..EventLoop::default() };
+    let mut run = Run::new(Plan { event_loop: limits, ..plan() });
+    let mut use_up = |output: u64| {
+        let usage = Usage { output, ..Usage::default() };
+        let told = UsageUpdated { iteration: IterationNumber(1), attempt: 1, usage, cost_usd: None };
+        run.send(Report::UsageUpdated(told));
+        run.last.effects.clone()
+    };
+    assert_eq!(use_up(99), []);
+    assert_eq!(use_up(120), [Effect::KillAgent { grace: GRACE }]);
+    assert_eq!(use_up(120), [], "the same once more is no growth");
+    assert_eq!(use_up(121), [Effect::KillAgent { grace: Duration::ZERO }]);
+    assert_eq!(use_up(200), [], "it cannot be killed more than that");
+    run.exit(Exit::Signal(9));
+    assert_eq!(run.stop_reason(), Some(("max_tokens", 3)));
 }

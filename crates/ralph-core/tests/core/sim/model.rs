@@ -88,6 +88,8 @@ pub struct Attempt {
     killed: Option<KillCause>,
     /// Whether it had said its last word.
     silent: Option<bool>,
+    stranded: bool,
+    killed_at_once: bool,
     cost: Option<f64>,
     usage: Usage,
     exited: Option<AgentExited>,
@@ -189,6 +191,7 @@ impl Model {
             Event::AgentRetrying(e) => drop(self.attempt(e.iteration.0, e.attempt)?),
             Event::UsageUpdated(e) => self.told_usage(at, e)?,
             Event::AgentSilent(e) => self.attempt(e.iteration.0, e.attempt)?.silent = Some(e.ended),
+            Event::AgentStranded(e) => self.attempt(e.iteration.0, e.attempt)?.stranded = true,
             Event::AgentExited(e) => {
                 self.attempt(e.iteration.0, e.attempt)?.exited = Some((**e).clone());
                 self.hats.as_mut().map_or(Ok(()), |hats| hats.exited(e))?;
@@ -283,9 +286,11 @@ impl Model {
 
     fn told_usage(&mut self, at: Timestamp, e: &UsageUpdated) -> Check {
         let attempt = self.attempt(e.iteration.0, e.attempt)?;
+        let grown = e.usage.total() > attempt.usage.total() || e.cost_usd > attempt.cost;
         attempt.cost = e.cost_usd.or(attempt.cost);
         attempt.usage = e.usage;
-        let alive = attempt.killed.is_none();
+        let told = matches!(attempt.killed, Some(KillCause::Guard(_))) && !attempt.killed_at_once;
+        let alive = attempt.killed.is_none() || (told && grown);
         let spent = self.spent(at);
         if alive && (spent.contains(&"max_cost") || spent.contains(&"max_tokens")) {
             self.must_follow = Some("agent.killed");

@@ -87,6 +87,7 @@ impl Patience {
         rules: (&EventLoop, &Pace),
     ) -> Cure {
         let (limits, pace) = rules;
+        let class = exited.failure.as_ref().map(|failure| failure.class);
         let stop = |why, reason: &str| Cure::Stop(why, Some(reason.to_owned()));
         match (&exited.exit, killed) {
             (Exit::Missing { .. }, _) => return stop(InterruptCause::NotStarted, "agent_missing"),
@@ -99,10 +100,12 @@ impl Patience {
             }
             (_, Some(KillCause::Person)) => return Cure::Finish(Outcome::Failed),
             (_, Some(KillCause::Timeout)) => return Cure::Finish(Outcome::TimedOut),
-            (_, Some(KillCause::Silence)) => return Cure::Finish(Outcome::Silent),
+            (_, Some(KillCause::Silence)) if class != Some(FailureClass::Limit) => {
+                return Cure::Finish(Outcome::Silent);
+            }
             (_, Some(KillCause::Hung)) => return Cure::Finish(Outcome::Hung),
             (Exit::Code(0), None) if exited.error.is_none() => return Cure::Finish(Outcome::Ok),
-            (_, None) => {}
+            (_, None | Some(KillCause::Silence | KillCause::Stranded)) => {}
         }
         let Some(failure) = &exited.failure else { return Cure::Finish(Outcome::Failed) };
         match failure.class {

@@ -21,7 +21,7 @@ use super::hats::Voice;
 use super::rng::Rng;
 use super::stuck;
 use super::weather::Weather;
-use agent::{Agent, retry, some_tokens, too_late, tool};
+use agent::{Agent, retry, some_tokens, stranded, too_late, tool};
 
 /// The longest a timer, or a dead agent's report, is late.
 const LATE: u64 = 1_500;
@@ -189,6 +189,7 @@ impl World {
                     Report::AgentText(AgentText { iteration, attempt, text, truncated: false })
                 }
                 3 => tool(agent, word, rng),
+                4 if rng.one_in(8) => stranded(agent),
                 4 => retry(agent, word),
                 _ => {
                     told += rng.fraction() * 0.4;

@@ -80,6 +80,7 @@ fn killed_by(why: &KillCause) -> &str {
         KillCause::Timeout => "timeout",
         KillCause::Silence => "silence",
         KillCause::Hung => "hung",
+        KillCause::Stranded => "stranded",
         KillCause::Guard(key) => key.as_str(),
         KillCause::Stop => "stop",
         KillCause::Person => "person",

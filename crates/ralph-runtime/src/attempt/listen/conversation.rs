@@ -7,7 +7,8 @@ use ralph_agents::{
     AgentSignal, Dialogue, Opening, Outcome, QuotaTold, Reply, RunSummary, agent, failure, price, verdict,
 };
 use ralph_core::event::{
-    AgentExited, AgentRetrying, Exit, QuotaSeen, ToolCall, ToolCalled, ToolFinished, ToolResult, UsageUpdated,
+    AgentExited, AgentRetrying, AgentStranded, Exit, QuotaSeen, ToolCall, ToolCalled, ToolFinished,
+    ToolResult, UsageUpdated,
 };
 use ralph_core::failure::Failure;
 use ralph_core::input::Report;
@@ -56,6 +57,8 @@ pub(super) struct Conversation {
     /// Recognises the checks that its tools run.
     checks: CheckReader,
     answers_unread: bool,
+    /// What it was given up for.
+    stranded: Option<Failure>,
 }
 
 impl Conversation {
@@ -93,6 +96,7 @@ impl Conversation {
             drawing: if names_tools { drawing.naming_tools() } else { drawing },
             checks: CheckReader::new(&plan.workspace.to_string_lossy(), &plan.stop.extra_checks()),
             answers_unread: false,
+            stranded: None,
         })
     }
 
@@ -134,6 +138,10 @@ impl Conversation {
     }
 
     fn take_signals(&mut self, signals: &mut Vec<AgentSignal>, tell: &mut dyn FnMut(Report)) {
+        // Only these can tell that nothing comes of it any more.
+        let trouble =
+            |signal: &AgentSignal| matches!(signal, AgentSignal::Retry { .. } | AgentSignal::Error { .. });
+        let in_trouble = signals.iter().any(trouble);
         for signal in signals.drain(..) {
             let over = self.summary.observe(&signal);
             match signal {
@@ -161,6 +169,19 @@ impl Conversation {
             let AttemptKey { iteration, attempt } = self.of;
             let (usage, cost_usd) = used;
             tell(Report::UsageUpdated(UsageUpdated { iteration, attempt, usage, cost_usd }));
+        }
+        if in_trouble && self.stranded.is_none() {
+            self.look_whether_stranded(tell);
+        }
+    }
+
+    fn look_whether_stranded(&mut self, tell: &mut dyn FnMut(Report)) {
+        let AttemptKey { iteration, attempt } = self.of;
+        self.stranded = failure::stranded(&self.summary, jiff::Timestamp::now(), &TimeZone::system());
+        if let Some(failure) = &mut self.stranded {
+            shorten(&mut failure.message, MAX_COMMAND);
+            let failure = failure.clone();
+            tell(Report::AgentStranded(AgentStranded { iteration, attempt, failure }));
         }
     }
 
@@ -236,7 +257,12 @@ impl Conversation {
             Outcome::Ok => self.answers_unread.then(|| NOT_READ.to_owned()),
             Outcome::Failed { why } => Some(cut(&why.to_string(), MAX_COMMAND).0.to_owned()),
         };
-        exited.failure = exited.error.as_ref().and_then(|_| self.failure(now));
+        // It may end well after it was given up; what it was given up for is not cured by that.
+        if let Some(failure) = &self.stranded {
+            exited.error = Some(failure.message.clone());
+        }
+        exited.failure =
+            exited.error.as_ref().and_then(|_| self.stranded.take().or_else(|| self.failure(now)));
         (exited.usage, exited.cost_usd) = self.used();
         exited.model = self.summary.model.clone();
         exited.quotas = self.summary.quotas.iter().map(quota).collect();

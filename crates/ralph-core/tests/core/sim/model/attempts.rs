@@ -46,6 +46,8 @@ impl Model {
             carried: self.guidance.len(),
             killed: None,
             silent: None,
+            stranded: false,
+            killed_at_once: false,
             cost: None,
             usage: Usage::default(),
             exited: None,
@@ -60,6 +62,7 @@ impl Model {
             KillCause::Timeout => worked >= self.iteration_timeout(),
             KillCause::Silence => running.silent == Some(false),
             KillCause::Hung => running.silent == Some(true),
+            KillCause::Stranded => running.stranded && running.killed.is_none(),
             KillCause::Guard(key) => self.spent(at).contains(&key.as_str()),
             KillCause::Person => self.previous == "iteration.end_requested" && running.killed.is_none(),
             KillCause::Stop => self.stop_request.is_some() && running.killed.is_none(),
@@ -68,6 +71,7 @@ impl Model {
         ensure!(justified, "killed without cause: {:?}", kill.why);
         if let Some(running) = &mut self.running {
             running.killed.get_or_insert(kill.why.clone());
+            running.killed_at_once |= kill.grace.is_zero();
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use ralph_core::check::{CheckResult, CheckRun, Kind};
 use ralph_core::effect::SpawnAgent;
 use ralph_core::event::{
-    AgentExited, AgentRetrying, Exit, FilesChanged, ToolCall, ToolCalled, ToolFinished, ToolKind, ToolResult,
-    TopicEmitted,
+    AgentExited, AgentRetrying, AgentStranded, Exit, FilesChanged, ToolCall, ToolCalled, ToolFinished,
+    ToolKind, ToolResult, TopicEmitted,
 };
-use ralph_core::failure::Failure;
+use ralph_core::failure::{Failure, FailureClass};
 use ralph_core::input::Report;
 use ralph_core::marker::AgentState;
 use ralph_core::time::Timestamp;
@@ -157,6 +157,17 @@ fn checks(command: Option<&str>, ok: Option<bool>) -> Vec<CheckRun> {
 pub(super) fn retry(agent: &Agent, word: u64) -> Report {
     let (iteration, attempt, reason) = (agent.of.iteration, agent.of.attempt, "overloaded".to_owned());
     Report::AgentRetrying(AgentRetrying { iteration, attempt, tried: Some(word), of: Some(10), reason })
+}
+
+pub(super) fn stranded(agent: &Agent) -> Report {
+    let (iteration, attempt) = (agent.of.iteration, agent.of.attempt);
+    let too_long = || Failure {
+        class: FailureClass::ContextTooLong,
+        message: "the prompt is too long".to_owned(),
+        resets_at: None,
+    };
+    let failure = agent.says.failure.clone().unwrap_or_else(too_long);
+    Report::AgentStranded(AgentStranded { iteration, attempt, failure })
 }
 
 /// A topic with the token of an iteration that is over.
