@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ralph_agents::AGENTS;
-use ralph_agents::agent::{PromptInput, ToolResults, Turn};
+use ralph_agents::agent::{PromptInput, Told, ToolResults, Turn};
 use ralph_agents::price::{self, Price};
 use ralph_core::guard::GUARDS;
 use ralph_core::plan::{StuckPlan, Use};
@@ -79,7 +79,12 @@ fn agents_table() -> String {
             ToolResults::None => "-",
         };
         let (name, about) = (def.name, def.summary);
-        let (tokens, cost) = (yes(def.stream.tokens), yes(def.stream.cost));
+        let tokens = match def.stream.tokens {
+            Told::AsItGoes => "as it goes",
+            Told::AtEnd => "at its end",
+            Told::Never => "-",
+        };
+        let cost = yes(def.stream.cost);
         let _ = writeln!(out, "| `{name}` | {about} | {tokens} | {cost} | {tools} |");
     }
     out

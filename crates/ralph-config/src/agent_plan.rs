@@ -1,6 +1,6 @@
 //! From the agent as a person writes it to the command line that is run.
 
-use ralph_agents::agent::{self, AgentDef, PromptInput, Turn};
+use ralph_agents::agent::{self, AgentDef, PromptInput, Told, Turn};
 use ralph_agents::price;
 use ralph_core::plan::value::CommandLine;
 use ralph_core::plan::{AgentPlan, EnvValue, Price, PromptVia};
@@ -80,7 +80,6 @@ impl AgentSpec {
             args: self.args.clone(),
             model: self.model.clone(),
             autonomous: self.autonomous,
-            partial: false,
             is_root,
         };
         let spec = def.command(&turn).map_err(|error| error.to_string())?;
@@ -114,12 +113,17 @@ impl AgentSpec {
 pub fn cost_is_known(agent: &AgentPlan, prices: &[Price]) -> bool {
     let Ok(def) = agent::by_format(&agent.output) else { return false };
     let priced = |model: &str| price::find(model, &price::of_user(prices)).is_some();
-    def.stream.cost || (def.stream.tokens && agent.model.as_deref().is_some_and(priced))
+    def.stream.cost || (def.stream.tokens != Told::Never && agent.model.as_deref().is_some_and(priced))
 }
 
 /// Whether an agent tells how many tokens it uses.
 pub fn tokens_are_known(agent: &AgentPlan) -> bool {
-    agent::by_format(&agent.output).is_ok_and(|def| def.stream.tokens)
+    agent::by_format(&agent.output).is_ok_and(|def| def.stream.tokens != Told::Never)
+}
+
+/// Whether an agent tells what it uses only when it ends, so that no limit can act before.
+pub fn use_is_told_at_end(agent: &AgentPlan) -> bool {
+    agent::by_format(&agent.output).is_ok_and(|def| def.stream.tokens == Told::AtEnd && !def.stream.cost)
 }
 
 fn any_command() -> &'static AgentDef {

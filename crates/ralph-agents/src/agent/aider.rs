@@ -2,7 +2,7 @@
 
 use super::any_command::TextDialogue;
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, Scope};
 use crate::stream::text;
@@ -17,7 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "aider-text",
         end_event: false,
         answered: false,
-        tokens: false,
+        tokens: Told::Never,
         cost: true,
         tool_results: ToolResults::None,
     },

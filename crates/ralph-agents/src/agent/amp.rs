@@ -2,7 +2,7 @@
 
 use super::claude::{CLAUDE, Claude};
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::stream::LineDialogue;
 
 pub(super) const DEF: AgentDef = AgentDef {
@@ -15,7 +15,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "amp-stream-json",
         end_event: true,
         answered: false,
-        tokens: false,
+        tokens: Told::Never,
         cost: false,
         tool_results: ToolResults::Unsure,
     },

@@ -1,7 +1,7 @@
 //! Any program. Its stdout is what it says; its exit code is all it tells about how it went.
 
 use super::command::{CommandLine, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::dialogue::{Dialogue, Stream};
 use crate::signal::AgentSignal;
 use crate::stream::lines::{Line, Lines};
@@ -17,7 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "text",
         end_event: false,
         answered: false,
-        tokens: false,
+        tokens: Told::Never,
         cost: false,
         tool_results: ToolResults::None,
     },

@@ -12,7 +12,7 @@ use ralph_core::usage::Usage;
 use self::line::*;
 use self::torn::Torn;
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, LimitStatus, Scope};
 use crate::stream::lax::{List, Obj, Str};
@@ -38,7 +38,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "claude-stream-json",
         end_event: true,
         answered: false,
-        tokens: true,
+        tokens: Told::AsItGoes,
         cost: true,
         tool_results: ToolResults::ExitCodes,
     },
@@ -49,6 +49,8 @@ pub(super) const DEF: AgentDef = AgentDef {
             Flag::strict("--output-format", "stream-json", &[]),
             // Without it the CLI refuses stream-json.
             Flag::plain("--verbose", &[]),
+            // Whole messages come with a placeholder for their output: limits would see next to nothing of it.
+            Flag::plain("--include-partial-messages", &[]),
         ],
         bypass: &[Flag::plain(
             "--dangerously-skip-permissions",
@@ -57,7 +59,6 @@ pub(super) const DEF: AgentDef = AgentDef {
         // As root the CLI refuses the flag above unless told that it runs in a sandbox. It is set only together with
         // the flag and only as root, and printed like the flag.
         bypass_env_root: &[("IS_SANDBOX", "1")],
-        partial: Some(Flag::plain("--include-partial-messages", &[])),
         model: Model::Flag("--model", &[]),
         prompt: Prompt::Stdin,
         // An update in the middle of a run would change the agent under the loop.

@@ -14,8 +14,6 @@ pub struct Turn {
     pub model: Option<String>,
     /// Let the agent work without asking anybody.
     pub autonomous: bool,
-    /// Ask for partial messages where the CLI has them.
-    pub partial: bool,
     /// ralph runs as root.
     pub is_root: bool,
 }
@@ -134,7 +132,6 @@ pub(crate) struct CommandLine {
     pub bypass_env: &'static [(&'static str, &'static str)],
     /// Needed in addition when ralph runs as root.
     pub bypass_env_root: &'static [(&'static str, &'static str)],
-    pub partial: Option<Flag>,
     pub model: Model,
     pub prompt: Prompt,
     pub env: &'static [(&'static str, &'static str)],
@@ -148,7 +145,6 @@ impl CommandLine {
         bypass: &[],
         bypass_env: &[],
         bypass_env_root: &[],
-        partial: None,
         model: Model::None,
         prompt: Prompt::Stdin,
         env: &[],
@@ -183,9 +179,6 @@ pub(super) fn complete(def: &AgentDef, turn: &Turn) -> Result<CommandSpec, Comma
         let added = pairs(line.bypass_env.iter().chain(root));
         bypass.extend(added.iter().map(|(name, value)| format!("{name}={value}")));
         env.extend(added);
-    }
-    if let Some(flag) = line.partial.filter(|_| turn.partial) {
-        args.add(&flag)?;
     }
     if let Some(model) = &turn.model {
         match line.model {

@@ -2,7 +2,7 @@
 //! tells. Final word: the last assistant message that calls no tool.
 
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::failure::class::class_of;
 use crate::signal::AgentSignal;
 use crate::stream::json::Json;
@@ -19,7 +19,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "copilot-json",
         end_event: true,
         answered: false,
-        tokens: false,
+        tokens: Told::Never,
         cost: false,
         tool_results: ToolResults::ExitCodes,
     },

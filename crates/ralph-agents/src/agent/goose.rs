@@ -4,7 +4,7 @@
 use ralph_core::usage::Usage;
 
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
@@ -22,7 +22,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "goose-stream-json",
         end_event: true,
         answered: false,
-        tokens: true,
+        tokens: Told::AtEnd,
         cost: false,
         tool_results: ToolResults::ExitCodes,
     },

@@ -2,7 +2,7 @@
 //! only, among the output of tools. No tokens, no cost. Final word: the last assistant message that calls no tool.
 
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::AgentSignal;
 use crate::stream::json::Json;
@@ -19,7 +19,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "kimi-stream-json",
         end_event: true,
         answered: false,
-        tokens: false,
+        tokens: Told::Never,
         cost: false,
         tool_results: ToolResults::Unsure,
     },

@@ -68,9 +68,18 @@ pub struct StreamFacts {
     pub end_event: bool,
     /// The agent is talked to while it works: its standard input stays open for its dialogue, which brings the prompt too.
     pub answered: bool,
-    pub tokens: bool,
+    pub tokens: Told,
     pub cost: bool,
     pub tool_results: ToolResults,
+}
+
+/// When a stream says a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    Never,
+    /// Nothing can act on it inside an iteration.
+    AtEnd,
+    AsItGoes,
 }
 
 /// How much a stream says of the tools that ran.

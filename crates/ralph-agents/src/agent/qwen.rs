@@ -3,7 +3,7 @@
 
 use super::claude::{Claude, Dialect};
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, ToolResults};
+use super::{AgentDef, StreamFacts, Told, ToolResults};
 use crate::failure::class::status_in;
 use crate::signal::AgentSignal;
 use crate::stream::{LineDialogue, text};
@@ -18,7 +18,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         format: "qwen-stream-json",
         end_event: true,
         answered: false,
-        tokens: true,
+        tokens: Told::AsItGoes,
         cost: false,
         tool_results: ToolResults::ExitCodes,
     },

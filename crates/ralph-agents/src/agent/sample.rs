@@ -2,7 +2,7 @@
 //! A real one needs besides this file only its line in the list.
 
 use super::command::{CommandLine, Prompt};
-use super::{AgentDef, PromptInput, StreamFacts, ToolResults, Turn};
+use super::{AgentDef, PromptInput, StreamFacts, Told, ToolResults, Turn};
 use crate::dialogue::{Dialogue, Opening, Reply, Stream};
 use crate::signal::AgentSignal;
 use crate::stream::lines::{Line, Lines};
@@ -18,7 +18,7 @@ const DEF: AgentDef = AgentDef {
         format: "sample-lines",
         end_event: true,
         answered: true,
-        tokens: false,
+        tokens: Told::Never,
         cost: false,
         tool_results: ToolResults::Unsure,
     },

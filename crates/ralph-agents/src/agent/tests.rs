@@ -21,7 +21,10 @@ fn line(name: &str, turn: &Turn) -> String {
 fn the_plain_command_lines() {
     let bare = turn(&[]);
     for (name, want) in [
-        ("claude", "claude -p --output-format stream-json --verbose --dangerously-skip-permissions"),
+        (
+            "claude",
+            "claude -p --output-format stream-json --verbose --include-partial-messages --dangerously-skip-permissions",
+        ),
         ("codex", "codex exec --json --dangerously-bypass-approvals-and-sandbox -"),
         ("opencode", "opencode run --format json --print-logs --log-level ERROR --auto"),
         ("gemini", "gemini --output-format stream-json --yolo --skip-trust"),
@@ -104,7 +107,7 @@ fn nobody_touches_home_or_credentials() {
 #[test]
 fn no_flag_is_given_twice() {
     for def in AGENTS.iter().filter(|def| def.name != "command") {
-        let flags = def.line.flags.iter().chain(def.line.bypass).chain(&def.line.partial);
+        let flags = def.line.flags.iter().chain(def.line.bypass);
         for flag in flags {
             for name in std::iter::once(&flag.name).chain(flag.same) {
                 let mut forms: Vec<Vec<String>> = Vec::new();
@@ -119,7 +122,7 @@ fn no_flag_is_given_twice() {
                     }
                 }
                 for args in forms {
-                    let turn = Turn { args: args.clone(), partial: true, ..turn(&[]) };
+                    let turn = Turn { args: args.clone(), ..turn(&[]) };
                     let argv = def.command(&turn).unwrap().argv("PROMPT", "FILE");
                     let all: Vec<&&str> = std::iter::once(&flag.name).chain(flag.same).collect();
                     let count = argv.iter().filter(|arg| all.iter().any(|name| is_flag(arg, name))).count();

@@ -3,7 +3,7 @@
 use ralph_core::plan::{AgentPlan, Plan};
 
 use super::Found;
-use crate::agent_plan::{cost_is_known, tokens_are_known};
+use crate::agent_plan::{cost_is_known, tokens_are_known, use_is_told_at_end};
 use crate::source::Layer;
 use crate::validate::Settings;
 use crate::{Diagnostic, Loaded};
@@ -33,6 +33,28 @@ pub fn check(loaded: &Loaded, plan: &mut Plan, found: &mut Found) {
             plan.event_loop.max_tokens = None;
         }
     }
+    found.notes.extend(held_late(plan));
+}
+
+/// Limits that hold only when an iteration is over, with these agents.
+fn held_late(plan: &Plan) -> Option<String> {
+    let limits = [
+        ("max_cost", plan.event_loop.max_cost_usd.is_some()),
+        ("max_tokens", plan.event_loop.max_tokens.is_some()),
+        ("budget", plan.budget.day.is_some() || plan.budget.week.is_some()),
+    ];
+    let set: Vec<&str> = limits.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| *name).collect();
+    let late = names(plan, &|agent| use_is_told_at_end(agent));
+    if set.is_empty() || late.is_empty() {
+        return None;
+    }
+    let (hold, tell) =
+        (if set.len() == 1 { "holds" } else { "hold" }, if late.len() == 1 { "tells" } else { "tell" });
+    let (set, late) = (set.join(" and "), late.join(", "));
+    Some(format!(
+        "{set} {hold} between iterations only: {late} {tell} tokens when an iteration ends, which may use more; \
+         `event_loop.iteration_timeout` bounds it"
+    ))
 }
 
 /// The same for a limit that a resume sets.
@@ -123,6 +145,27 @@ mod tests {
         plan.fallback = agents[1..].to_vec();
         plan.prices = prices.to_vec();
         unenforceable_cost(&plan).map(|why| why.reason)
+    }
+
+    #[test]
+    fn a_limit_that_no_iteration_feels_is_told_at_the_start() {
+        let told = |format: &str, max_tokens| {
+            let task = ralph_core::plan::Task::Text(String::new());
+            let mut plan = Plan::new("r", "/work", task, agent("one", format));
+            plan.event_loop.max_tokens = max_tokens;
+            held_late(&plan)
+        };
+        for late in ["codex-json", "gemini-stream-json", "goose-stream-json"] {
+            let note = told(late, Some(5)).unwrap_or_default();
+            assert!(
+                note.starts_with("max_tokens holds between iterations only: one tells"),
+                "{late}: {note}"
+            );
+            assert_eq!(told(late, None), None);
+        }
+        for as_it_goes in ["claude-stream-json", "opencode-json", "qwen-stream-json", "pi-json"] {
+            assert_eq!(told(as_it_goes, Some(5)), None, "{as_it_goes}");
+        }
     }
 
     #[test]
