@@ -19,6 +19,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::Never,
         cost: true,
+        calls: Told::Never,
         tool_results: ToolResults::None,
     },
     line: CommandLine {

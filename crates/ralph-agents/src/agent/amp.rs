@@ -17,6 +17,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::Never,
         cost: false,
+        calls: Told::AsItGoes,
         tool_results: ToolResults::Unsure,
     },
     line: CommandLine {

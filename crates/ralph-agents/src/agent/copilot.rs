@@ -21,6 +21,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::Never,
         cost: false,
+        calls: Told::AsItGoes,
         tool_results: ToolResults::ExitCodes,
     },
     line: CommandLine {

@@ -24,6 +24,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::AtEnd,
         cost: false,
+        calls: Told::AsItGoes,
         tool_results: ToolResults::ExitCodes,
     },
     line: CommandLine {

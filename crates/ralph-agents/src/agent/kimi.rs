@@ -21,6 +21,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::Never,
         cost: false,
+        calls: Told::AtEnd,
         tool_results: ToolResults::Unsure,
     },
     line: CommandLine {

@@ -70,6 +70,8 @@ pub struct StreamFacts {
     pub answered: bool,
     pub tokens: Told,
     pub cost: bool,
+    /// When a call of a tool is told. At its end: while the agent is silent, a tool may run.
+    pub calls: Told,
     pub tool_results: ToolResults,
 }
 

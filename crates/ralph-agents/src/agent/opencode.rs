@@ -27,6 +27,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::AsItGoes,
         cost: true,
+        calls: Told::AtEnd,
         tool_results: ToolResults::ExitCodes,
     },
     line: CommandLine {

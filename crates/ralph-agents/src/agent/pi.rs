@@ -22,6 +22,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::AsItGoes,
         cost: true,
+        calls: Told::AsItGoes,
         tool_results: ToolResults::ExitCodes,
     },
     line: CommandLine {

@@ -20,6 +20,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         answered: false,
         tokens: Told::AsItGoes,
         cost: false,
+        calls: Told::AsItGoes,
         tool_results: ToolResults::ExitCodes,
     },
     line: CommandLine {

@@ -20,6 +20,7 @@ const DEF: AgentDef = AgentDef {
         answered: true,
         tokens: Told::Never,
         cost: false,
+        calls: Told::AsItGoes,
         tool_results: ToolResults::Unsure,
     },
     line: CommandLine { program: "sample-agent", prompt: Prompt::Stdin, ..CommandLine::PLAIN },

@@ -20,11 +20,14 @@ use ralph_core::input::Report;
 
 use self::listen::Listener;
 pub use self::listen::MakeDialogue;
+pub(crate) use self::listen::life::Process;
+use self::listen::life::{Life, Look};
 use self::listen::silence::Silence;
 use self::prepare::{NotPrepared, Ready};
 use crate::executor::{RunContext, report};
 use crate::group::{Busy, Group};
 use crate::lock;
+use crate::platform;
 use crate::process::{Input, Spec};
 use crate::proxy::Proxy;
 
@@ -121,7 +124,8 @@ impl Attempt {
         let (supervisor, held) = (&attempt.shared.supervisor, attempt.shared.lock.as_fd());
         let handle = supervisor.spawn_answered(spec, Some(held), on_start, on_output, on_exit);
         attempt.group.hold(&handle);
-        silence.wait(|quiet, ended| attempt.fell_silent(quiet, ended));
+        let below = || Some(Look::of(handle.pid()?, &platform::processes()));
+        silence.wait(&mut Life::new(below), |quiet, ended| attempt.fell_silent(quiet, ended));
     }
 
     fn spawned(&self, pid: u32) {

@@ -5,9 +5,13 @@ mod linux;
 #[cfg(target_os = "linux")]
 mod linux_output;
 #[cfg(target_os = "linux")]
+mod linux_processes;
+#[cfg(target_os = "linux")]
 pub use linux::*;
 #[cfg(target_os = "linux")]
 pub use linux_output::OwnOutput;
+#[cfg(target_os = "linux")]
+pub(crate) use linux_processes::processes;
 #[cfg(not(target_os = "linux"))]
 mod other;
 #[cfg(not(target_os = "linux"))]

@@ -35,6 +35,11 @@ impl PathChanges {
     }
 }
 
+/// Not known without `/proc`.
+pub(crate) fn processes() -> Vec<crate::attempt::Process> {
+    Vec::new()
+}
+
 /// Not known without `/proc`: a HUP ends the run, as without `nohup`.
 pub fn ignores(_signal: i32) -> bool {
     false

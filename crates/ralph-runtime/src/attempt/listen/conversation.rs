@@ -2,7 +2,7 @@
 //! costs, how it ended.
 
 use jiff::tz::TimeZone;
-use ralph_agents::agent::ToolResults;
+use ralph_agents::agent::{StreamFacts, Told, ToolResults};
 use ralph_agents::{
     AgentSignal, Dialogue, Opening, Outcome, QuotaTold, Reply, RunSummary, agent, failure, price, verdict,
 };
@@ -57,6 +57,8 @@ pub(super) struct Conversation {
     /// Recognises the checks that its tools run.
     checks: CheckReader,
     answers_unread: bool,
+    /// It tells of its tools when they have ended.
+    calls_told_late: bool,
     /// What it was given up for.
     stranded: Option<Failure>,
 }
@@ -70,11 +72,12 @@ impl Conversation {
         rules: &Rules,
         dialogue: Option<MakeDialogue>,
     ) -> Option<Self> {
-        let (dialogue, names_tools) = match dialogue {
-            Some(make) => (make(), true),
+        let (dialogue, names_tools, calls_told_late) = match dialogue {
+            Some(make) => (make(), true, false),
             None => {
                 let def = agent::by_format(&agent.output).ok().filter(|def| def.stream.format != TEXT)?;
-                (def.dialogue(), def.stream.tool_results != ToolResults::None)
+                let StreamFacts { tool_results, calls, .. } = def.stream;
+                (def.dialogue(), tool_results != ToolResults::None, calls == Told::AtEnd)
             }
         };
         let drawing = Drawing::new(&plan.stuck.ignore);
@@ -96,6 +99,7 @@ impl Conversation {
             drawing: if names_tools { drawing.naming_tools() } else { drawing },
             checks: CheckReader::new(&plan.workspace.to_string_lossy(), &plan.stop.extra_checks()),
             answers_unread: false,
+            calls_told_late,
             stranded: None,
         })
     }
@@ -233,7 +237,8 @@ impl Conversation {
     }
 
     pub(super) fn activity(&self) -> Activity {
-        Activity { tool_runs: !self.summary.open.is_empty(), ended: self.summary.result.is_some() }
+        let (tool_runs, ended) = (!self.summary.open.is_empty(), self.summary.result.is_some());
+        Activity { tool_runs, ended, may_run_a_tool: self.calls_told_late }
     }
 
     pub(super) fn drawing(&mut self) -> &mut Drawing {

@@ -1,6 +1,7 @@
 //! What an agent prints, on its way: to the log, to its dialogue, and as reports to the engine. Flat memory.
 
 mod conversation;
+pub(super) mod life;
 mod log;
 mod plain;
 mod sampler;
@@ -52,6 +53,8 @@ pub(crate) struct Activity {
     pub(crate) tool_runs: bool,
     /// The agent has said its last word: nothing is left to do but to end.
     pub(crate) ended: bool,
+    /// It tells of a tool only when that has ended: while it is silent, one may run.
+    pub(crate) may_run_a_tool: bool,
 }
 
 impl Listener {
