@@ -33,6 +33,8 @@ pub(super) const DEF: AgentDef = AgentDef {
         bypass_env: &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")],
         model: Model::Flag("--model", &["-m"]),
         prompt: Prompt::Stdin,
+        // Without it a `retry-after` of an hour is sat out in silence; with it stderr says how long it takes.
+        env: &[("QWEN_CODE_UNATTENDED_RETRY", "1")],
         ..CommandLine::PLAIN
     },
     dialogue: || LineDialogue::boxed(Claude::new(&QWEN)),
@@ -46,8 +48,21 @@ fn exit_code(output: &str) -> Option<i64> {
     output.lines().rev().find_map(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok())
 }
 
+/// "[qwen-code] Waiting for API capacity... attempt 1, retry in 3570s", every half a minute. It does so for 429 and 529.
+fn waiting(line: &str) -> Option<AgentSignal> {
+    let rest = line.strip_prefix("[qwen-code] Waiting for API capacity... attempt ")?;
+    let (attempt, delay) = rest.split_once(", retry in ")?;
+    let delay_ms = delay.trim_end().strip_suffix('s')?.parse::<u64>().ok()?.checked_mul(1000);
+    let reason = "no API capacity (429)".to_owned();
+    Some(AgentSignal::Retry { attempt: attempt.parse().ok(), max: None, delay_ms, http: Some(429), reason })
+}
+
 /// "Retrying in 60s (attempt 1/10): [API Error: 429 …]". The notice on stdout has no status and no reason.
 fn retry(line: &str, out: &mut Vec<AgentSignal>) -> bool {
+    if let Some(signal) = waiting(line) {
+        out.push(signal);
+        return true;
+    }
     let Some((delay, rest)) =
         line.strip_prefix("Retrying in ").and_then(|rest| rest.split_once("s (attempt "))
     else {

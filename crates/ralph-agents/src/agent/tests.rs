@@ -164,7 +164,7 @@ fn own_arguments_are_completed_where_they_stand() {
     let own = turn(&["-p", "--model", "x"]);
     assert_eq!(
         line("claude", &own),
-        "claude -p --model x --output-format stream-json --verbose --dangerously-skip-permissions"
+        "claude -p --model x --output-format stream-json --verbose --include-partial-messages --dangerously-skip-permissions"
     );
     assert_eq!(
         line("codex", &turn(&["e", "-mgpt", "--", "-"])),

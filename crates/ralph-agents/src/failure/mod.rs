@@ -140,6 +140,11 @@ mod tests {
         };
         assert_eq!(qwen("429 rate limit", 3600), Some(("limit", Some(3600))));
         assert_eq!([qwen("429 rate limit", 60), qwen("503 overloaded", 3600)], [None; 2]);
+        let waiting = |seconds: u32| {
+            let text = format!("[qwen-code] Waiting for API capacity... attempt 1, retry in {seconds}s\n");
+            ended_for("qwen", Stream::Stderr, &text)
+        };
+        assert_eq!([waiting(3570), waiting(90)], [Some(("limit", Some(3570))), None]);
     }
 
     #[test]
