@@ -109,21 +109,100 @@ fn a_screen_is_left_without_stopping_the_run_and_gives_the_terminal_back() {
     world.ralph(["wait", &id]).expect(0);
 }
 
+/// The records that a screen has shown, without a last one that was cut by a kill.
+fn shown(screen: &Live) -> Vec<Value> {
+    let text = screen.stdout();
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+}
+
+/// More of them with `RALPH_SCREENS=200 cargo test -p ralph-cli --test cli screens_that_come_and_go`.
 #[test]
-fn a_screen_that_is_killed_is_nothing_to_the_run() {
+fn screens_that_come_and_go_are_nothing_to_the_run_and_each_shows_every_record_once() {
+    let rounds = std::env::var("RALPH_SCREENS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let world = World::new();
-    let id = detached(&world, PATIENT, &[]);
-    world.wait_for("agent.text", 1);
-    for _ in 0..5 {
-        let screen = world.start(["attach", &id]);
-        wait_until("the screen has begun", || {
-            screen.stdout().contains("working") || screen.stdout().contains(&id)
-        });
-        screen.kill();
+    let endless = ["-n", "100000", "--set", "loop_detection.enabled=false"];
+    let id = detached(&world, "say one\nsleep 5ms\nsay two", &endless);
+    let (mut killed, mut kept) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let [one, other] = [0, 1].map(|_| world.start(["attach", "--json", &id]));
+        wait_until("both have begun", || !shown(&one).is_empty() && !shown(&other).is_empty());
+        one.signal(Signal::KILL);
+        killed.push(one);
+        kept.push(other);
+        // A handful stay to the end.
+        if kept.len() > 5 {
+            let screen = kept.remove(0);
+            screen.signal(Signal::TERM);
+            killed.push(screen);
+        }
     }
-    world.write("go", "");
-    world.ralph(["wait", &id]).expect(0);
+    world.ralph(["stop", &id]).expect(0);
+    world.ralph(["wait", &id]).expect(130);
+    let events = world.events().0;
+    let last = events.len() as u64;
+    let check = |screen: Live, to_the_end: bool| {
+        let code = screen.wait();
+        let seen: Vec<Value> =
+            code.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let first = seen[0]["seq"].as_u64().expect("a number") as usize;
+        assert_eq!(seen, events[first - 1..first - 1 + seen.len()], "none is missed, none comes twice");
+        assert!(!to_the_end || seen.last().is_some_and(|record| record["seq"] == last));
+    };
+    killed.into_iter().for_each(|screen| check(screen, false));
+    kept.into_iter().for_each(|screen| check(screen, true));
+    assert_eq!(events.iter().filter(|event| event["type"] == "stop.requested").count(), 1);
     world.verify();
+}
+
+/// Types a command at a run, whatever it does, and lets it end.
+fn typed_at(world: &World, args: &[&str], comes: impl Fn(), goes_on: impl Fn(&mut Seated)) {
+    let pty = Pty::new();
+    let before = tcgetattr(pty.open()).expect("its modes").local_modes;
+    let mut person = Seated::start(world, pty, &[&["run", "-p", "x"], args].concat(), "ralph replay");
+    person.await_screen("? keys");
+    comes();
+    b"echo it > owned\n\x1b[A\n".iter().for_each(|key| person.press(*key));
+    // Read by now: what is typed comes in its order.
+    person.press(b'?');
+    person.await_screen_times("? keys", 2);
+    goes_on(&mut person);
+    person.ends(0);
+    assert_eq!(ioctl_fionread(person.terminal.as_fd()).expect("a count"), 0, "bytes are left for the shell");
+    assert_eq!(tcgetattr(&person.terminal).expect("its modes").local_modes, before);
+    assert!(!world.work("owned").exists());
+    world.expect_no_survivors();
+}
+
+#[test]
+fn what_is_typed_while_an_agent_or_a_gate_works_is_not_left_for_the_shell() {
+    let world = World::new();
+    let agent = world.agent(PATIENT);
+    let comes = || drop(world.wait_for("agent.text", 1));
+    typed_at(&world, &["-a", &agent], comes, |_| world.write("go", ""));
+    let world = World::new();
+    world.write("slow.sh", "until [ -e go ]; do sleep 0.02; done\n");
+    world.write("ralph.yml", "gates:\n  - {name: slow, run: sh slow.sh}\n");
+    let agent = world.agent("say <ralph>COMPLETE</ralph>");
+    let comes = || drop(world.wait_for("gates.started", 1));
+    typed_at(&world, &["-a", &agent], comes, |_| world.write("go", ""));
+}
+
+#[test]
+fn what_is_typed_in_a_wait_or_a_pause_is_not_left_for_the_shell() {
+    let world = World::new();
+    let agent = world.agent("on 1: say <!-- ralph:state idle -->\non 2: say <ralph>COMPLETE</ralph>");
+    let comes = || drop(world.wait_for("delay.started", 1));
+    typed_at(&world, &["-a", &agent, "--set", "idle.delay=1h"], comes, |person| person.press(b'r'));
+    let world = World::new();
+    let agent = world.agent("on 1: wait-for go\non 2: say <ralph>COMPLETE</ralph>");
+    let comes = || {
+        world.wait_for("iteration.started", 1);
+        world.ralph(["pause"]).expect(0);
+        world.write("go", "");
+        world.wait_for("run.paused", 1);
+    };
+    typed_at(&world, &["-a", &agent], comes, |person| person.press(b'p'));
 }
 
 #[test]

@@ -80,6 +80,11 @@ impl Seated {
         wait_until(text, || self.seen().rsplit_once(first).is_some_and(|(_, after)| after.contains(text)));
     }
 
+    /// Returns once this has been on the screen so often.
+    pub fn await_screen_times(&self, text: &str, times: usize) {
+        wait_until(text, || self.seen().matches(text).count() >= times);
+    }
+
     pub fn press(&mut self, key: u8) {
         self.keys.write_all(&[key]).expect("a key");
     }
