@@ -74,7 +74,7 @@ fn start(lab: &Lab, state: &Path, workspace: &Path, agent: &Path, run: Option<&s
             let agent = format!("sh {}", agent.display());
             ralph.args(["run", "-p", "task", "-a", &agent, "-n", "none", "--max-runtime", "24h"]).args([
                 "--set",
-                "loop_detection.action=off",
+                "loop_detection.action=warn",
                 "--set",
                 "event_loop.max_attempts=1000000",
             ])

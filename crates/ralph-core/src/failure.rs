@@ -20,17 +20,40 @@ pub enum FailureClass {
     Billing,
     ModelNotFound,
     ContextTooLong,
+    /// It went past one of the `limits` of what it may use.
+    Breach,
     Other,
 }
 
+/// Which one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Breach {
+    Memory,
+    Processes,
+    Disk,
+}
+
+impl Breach {
+    /// The setting, and what happened.
+    pub fn message(self) -> &'static str {
+        match self {
+            Breach::Memory => "it went past limits.memory: the kernel ended it",
+            Breach::Processes => "it went past limits.processes: the kernel refused it one more",
+            Breach::Disk => "it went past limits.disk: a file grew too large",
+        }
+    }
+}
+
 impl FailureClass {
-    pub const ALL: [FailureClass; 7] = [
+    pub const ALL: [FailureClass; 8] = [
         FailureClass::Limit,
         FailureClass::Outage,
         FailureClass::SignIn,
         FailureClass::Billing,
         FailureClass::ModelNotFound,
         FailureClass::ContextTooLong,
+        FailureClass::Breach,
         FailureClass::Other,
     ];
 
@@ -42,6 +65,7 @@ impl FailureClass {
             FailureClass::Billing => "billing",
             FailureClass::ModelNotFound => "model_not_found",
             FailureClass::ContextTooLong => "context_too_long",
+            FailureClass::Breach => "breach",
             FailureClass::Other => "other",
         }
     }

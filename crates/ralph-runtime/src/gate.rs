@@ -271,6 +271,9 @@ pub(crate) fn judge(result: &mut GateFinished, finished: &Finished, timed_out: b
         _ if timed_out => {
             result.error = Some(format!("out of time after {}", ralph_core::duration::format(timeout)));
         }
+        _ if finished.breach.is_some() => {
+            result.error = finished.breach.map(|breach| breach.message().to_owned());
+        }
         Exit::Code(code) => (result.exit_code, result.passed) = (Some(*code), *code == 0),
         Exit::Signal(signal) => result.error = Some(format!("killed by signal {signal}")),
         Exit::Missing { message }

@@ -261,3 +261,42 @@ fn places_that_are_too_much_are_refused_and_outside_git_it_is_said_that_there_is
     world.ralph(["undo"]).expect(0);
     assert_eq!(world.read("kept"), "1");
 }
+
+#[test]
+fn settings_that_draw_in_a_pipe_are_told_and_not_waited_for() {
+    let world = World::new();
+    world.repository();
+    world
+        .spawn({
+            let mut make = world.command("mkfifo");
+            make.arg("pipe");
+            make
+        })
+        .wait()
+        .expect(0);
+    let settings = world.work(".git/config");
+    let drawn_in = format!("{}\n[include]\n\tpath = ../pipe\n", read(&settings));
+    fs::write(&settings, drawn_in).expect("write");
+    world.run("say hi", &["-n", "1"]).expect(3);
+    let failed = world.events().last("checkpoint.failed")["message"].to_string();
+    assert!(failed.contains("pipe is no file"), "{failed}");
+}
+
+#[test]
+fn a_git_that_hangs_ends_with_ralph_however_that_ends() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.repository();
+    let tools = world.path("tools");
+    fs::create_dir(&tools).expect("a folder");
+    let (git, began) = (tools.join("git"), world.path("began"));
+    fs::write(&git, format!("#!/bin/sh\n> {}\nexec sleep 1000\n", began.display())).expect("write");
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).expect("rights");
+    let mut ralph = world.command(RALPH);
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").expect("a path"));
+    ralph.env("PATH", path).args(["run", "-p", "x", "-a", &world.agent("say hi"), "-n", "1"]);
+    let live = world.spawn(ralph);
+    wait_until("git is at work", || began.exists());
+    live.kill();
+    world.expect_no_survivors();
+}

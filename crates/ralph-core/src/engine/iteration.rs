@@ -239,6 +239,10 @@ fn is_limited(exited: &AgentExited) -> bool {
 }
 
 fn failure_of(exited: &AgentExited) -> Option<String> {
+    // Whatever it made of that itself.
+    if let Some(breach) = exited.failure.as_ref().filter(|failure| failure.class == FailureClass::Breach) {
+        return Some(breach.message.clone());
+    }
     let last_line = exited.stderr.as_ref().map(|line| format!(": {line}")).unwrap_or_default();
     match &exited.exit {
         Exit::Code(0) => exited.error.clone(),
@@ -296,6 +300,13 @@ mod tests {
         assert_eq!(failed(Exit::Code(9), None), "exit code 9");
         assert_eq!(failed(Exit::Code(9), Some("boom")), "exit code 9: boom");
         assert_eq!(failed(Exit::Signal(9), Some("boom")), "killed by signal 9 (SIGKILL): boom");
+        let mut breached = AgentExited::new(IterationNumber(1), 1, Exit::Code(0));
+        let message = crate::failure::Breach::Memory.message().to_owned();
+        breached.failure = Some(Failure { class: FailureClass::Breach, message, resets_at: None });
+        assert!(
+            failure_of(&breached).is_some_and(|why| why.contains("limits.memory")),
+            "whatever its exit code"
+        );
         // Chatter of a program that did well is no failure; a failure that the output tells is enough.
         assert_eq!(failure(Exit::Code(0), Some("a warning"), None), None);
         assert_eq!(failure(Exit::Code(1), Some("boom"), Some("refused")).as_deref(), Some("refused"));

@@ -3,6 +3,7 @@
 use std::thread;
 
 use ralph_core::event::{AgentExited, CheckpointReason, Exit, FilesChanged, TestReview};
+use ralph_core::failure::{Failure, FailureClass};
 use ralph_core::input::Report;
 use ralph_core::plan::ProtectPolicy;
 use ralph_evidence::tamper::{Review, examine};
@@ -34,6 +35,10 @@ impl Attempt {
             listener.emitted(&emitted);
             listener.finish(&mut exited, now, &mut |heard| self.report(heard))
         });
+        if let Some(breach) = finished.breach {
+            let (class, message) = (FailureClass::Breach, breach.message().to_owned());
+            exited.failure = Some(Failure { class, message, resets_at: None });
+        }
         if finished.leftovers_alive {
             let message = "processes of the agent cannot be ended; see `ps`".to_owned();
             exited.exit = Exit::NotStarted { message };

@@ -8,9 +8,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
+use std::time::Duration;
 
-use super::watchdog::Watchdog;
-use crate::process::resolve_program;
+use super::includes;
+use super::watchdog::{self, Watchdog};
+use crate::process::{leash, resolve_program};
 use crate::workspace::Repository;
 
 /// Settings that stand above those of any file.
@@ -114,16 +116,20 @@ impl Git {
 
     fn has_plain_files(&self) -> Result<(), GitError> {
         let folder = self.repository.git_dir();
-        for name in READ_BY_GIT {
-            let path = folder.join(name);
+        let is_none = |path: &PathBuf| {
             // What is not there is not read.
-            let Ok(found) = std::fs::metadata(&path) else { continue };
-            if !found.is_file() && !found.is_dir() {
+            std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+        };
+        let own = READ_BY_GIT.iter().map(|name| folder.join(name)).find(is_none);
+        let settings = || ["config", "config.worktree"].map(|name| folder.join(name));
+        let found = own.or_else(|| settings().iter().find_map(|file| includes::first_that_is_no_file(file)));
+        match found {
+            None => Ok(()),
+            Some(path) => {
                 let message = format!("{} is no file", path.display());
-                return Err(GitError::Failed { what: "is not started".to_owned(), message });
+                Err(GitError::Failed { what: "is not started".to_owned(), message })
             }
         }
-        Ok(())
     }
 
     /// Runs git to its end, and gives what it printed.
@@ -132,7 +138,7 @@ impl Git {
         args: impl IntoIterator<Item = S>,
         input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
-        finish(self.command(args)?, input, true)
+        finish(self.command(args)?, input, Some(watchdog::PATIENCE))
     }
 
     /// The same, as text without the last newline.
@@ -142,7 +148,9 @@ impl Git {
     }
 
     /// Files of this folder that no commit has as they are, ignored ones aside. No filter of the repository is run.
-    pub fn uncommitted(&self, folder: &Path) -> Result<Vec<PathBuf>, GitError> {
+    /// git opens every `.gitignore` that there is, and somebody may have made one of them a pipe: who only wants advice is not
+    /// patient.
+    pub fn uncommitted(&self, folder: &Path, patience: Option<Duration>) -> Result<Vec<PathBuf>, GitError> {
         let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
         let mut command = self.command(args)?;
         let is_long = self.repository.head().is_some_and(|head| head.len() == 64);
@@ -150,7 +158,7 @@ impl Git {
         command.env("GIT_WORK_TREE", &self.repository.work_tree);
         // Attributes name the filters. The empty tree has none.
         command.env("GIT_ATTR_SOURCE", if is_long { EMPTY_TREE_SHA256 } else { EMPTY_TREE });
-        let out = finish(command, &[], true)?;
+        let out = finish(command, &[], patience.or(Some(watchdog::PATIENCE)))?;
         let lines = out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
         Ok(lines.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
@@ -166,6 +174,7 @@ impl Git {
         let what = what(&command);
         let mut child =
             command.stdin(Stdio::null()).spawn().map_err(|error| GitError::Missing(error.to_string()))?;
+        let dog = Watchdog::over(child.id());
         let mut wants_more = true;
         if let Some(stdout) = child.stdout.take() {
             let mut reader = BufReader::new(stdout);
@@ -175,6 +184,7 @@ impl Git {
                 if (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
                     break;
                 }
+                dog.sign();
                 wants_more = visit(line.strip_suffix(b"\n").unwrap_or(&line))?;
             }
         }
@@ -194,7 +204,7 @@ impl Git {
         let mut command = plain_command(&self.program);
         command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]);
         command.current_dir(folder).args(args);
-        finish(command, &[], false)
+        finish(command, &[], None)
     }
 }
 
@@ -202,7 +212,7 @@ impl Git {
 pub fn init(folder: &Path) -> Result<(), GitError> {
     let mut command = plain_command(&program(folder)?);
     command.arg("init").arg("--quiet").arg(folder);
-    finish(command, &[], false).map(drop)
+    finish(command, &[], None).map(drop)
 }
 
 fn program(workspace: &Path) -> Result<PathBuf, GitError> {
@@ -218,7 +228,7 @@ fn program(workspace: &Path) -> Result<PathBuf, GitError> {
 
 /// git without anything of the environment that is meant for another git.
 fn plain_command(program: &Path) -> Command {
-    let mut command = Command::new(program);
+    let mut command = leash::leashed(program);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
         command.env_remove(name);
     }
@@ -240,11 +250,11 @@ fn bare_command(program: &Path) -> Command {
     command
 }
 
-/// `watched`: a git that hangs is ended.
-fn finish(mut command: Command, input: &[u8], watched: bool) -> Result<Vec<u8>, GitError> {
+/// `patience`: a git that shows no sign of life for so long is ended.
+fn finish(mut command: Command, input: &[u8], patience: Option<Duration>) -> Result<Vec<u8>, GitError> {
     let what = what(&command);
     let mut child = command.spawn().map_err(|error| GitError::Missing(error.to_string()))?;
-    let _dog = watched.then(|| Watchdog::over(child.id()));
+    let _dog = patience.map(|patience| Watchdog::patient(child.id(), patience));
     let stdin = child.stdin.take();
     let output = thread::scope(|scope| {
         if let Some(mut stdin) = stdin {
@@ -258,7 +268,7 @@ fn finish(mut command: Command, input: &[u8], watched: bool) -> Result<Vec<u8>, 
 
 /// What git was asked for: the first word that is no option.
 fn what(command: &Command) -> String {
-    let mut words = command.get_args().map(OsStr::to_string_lossy);
+    let mut words = leash::own_args(command).map(OsStr::to_string_lossy);
     while let Some(word) = words.next() {
         match &*word {
             "-c" => drop(words.next()),

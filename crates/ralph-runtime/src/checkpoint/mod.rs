@@ -15,6 +15,7 @@
 
 mod entries;
 mod git;
+mod includes;
 mod keeping;
 mod saver;
 mod stream;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Without a sign of life for this long nothing more is to be hoped for.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Watches a child until it is dropped.
 pub(super) struct Watchdog {
@@ -22,7 +22,7 @@ impl Watchdog {
         Self::patient(pid, PATIENCE)
     }
 
-    fn patient(pid: u32, patience: Duration) -> Self {
+    pub(super) fn patient(pid: u32, patience: Duration) -> Self {
         let (over, is_over) = mpsc::channel();
         let signs = Arc::new(AtomicU64::new(0));
         let seen = Arc::clone(&signs);

@@ -14,14 +14,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use ralph_core::event::Exit;
+use ralph_core::failure::Breach;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
-use signal_hook::consts::signal::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::signal::{
+    SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ,
+};
 
+use super::cgroup::Group;
 use super::types::{Spec, Stdin};
 use super::wire::{self, Lines, Message, Order, WorkDescriptors};
-use super::{above, platform};
+use super::{above, leash, platform};
 use crate::standing;
 
 /// The first argument of a keeper.
@@ -57,6 +61,7 @@ impl Role {
 /// The first line of `main`: becomes the keeper, and does not return, if that is what this process was started
 /// for. Costs nothing otherwise.
 pub fn run_keeper_if_asked() {
+    leash::become_if_asked();
     if let Some(role) = Role::of(env::args_os().skip(1)) {
         keeper_main(role);
     }
@@ -98,19 +103,47 @@ fn work(inside: Option<(i32, platform::Outside)>) -> io::Result<()> {
         return Ok(());
     };
     let since = standing::now();
-    let agent = match start(&spec, stdin, door, inside.is_some()) {
-        Ok(agent) => agent,
+    let number = inside.as_ref().map_or_else(std::process::id, |(pid, _)| pid.unsigned_abs());
+    let started = grouped(&spec, number, |spec| start(spec, stdin, door, inside.is_some()));
+    let (agent, group) = match started {
+        Ok(started) => started,
         Err(exit) => return wire::send(&control, &Message::SpawnFailed { exit }),
     };
     // From here on nothing returns early: there is something to kill.
     let_go_of_output();
-    let mut watch =
-        Watch { control, child_died, lines, agent, since, kill_at: None, told: false, halted: Vec::new() };
+    let mut watch = Watch {
+        control,
+        child_died,
+        lines,
+        agent,
+        group,
+        holds_files: spec.confine.usage.disk.is_some(),
+        since,
+        kill_at: None,
+        told: false,
+        halted: Vec::new(),
+    };
     // One that has died meanwhile is still there: it is collected below.
     let outside = inside.and_then(|(_, outside)| outside.number_of(agent));
     watch.tell(&Message::Started { pid: outside.unwrap_or(agent.as_raw_pid()) });
     watch.run(spec.kill_leftovers, lock);
     Ok(())
+}
+
+/// Starts a program in the group that it is held to, if it is to one. `number` is nobody else's.
+fn grouped(
+    spec: &Spec,
+    number: u32,
+    start: impl FnOnce(&Spec) -> Result<Pid, Exit>,
+) -> Result<(Pid, Option<Group>), Exit> {
+    let refused = |why| Exit::NotStarted { message: format!("cannot be held to its limits: {why}") };
+    match spec.confine.usage.group(number).map_err(refused)? {
+        None => Ok((start(spec)?, None)),
+        Some(group) => {
+            let agent = group.start(|| start(spec)).map_err(refused)??;
+            Ok((agent, Some(group)))
+        }
+    }
 }
 
 /// Handlers that do nothing. Unlike `SIG_IGN` they do not pass to the program that is started. Returns a socket
@@ -205,6 +238,9 @@ struct Watch {
     child_died: UnixStream,
     lines: Lines,
     agent: Pid,
+    group: Option<Group>,
+    /// Files may grow to a limit only.
+    holds_files: bool,
     since: Instant,
     /// Set by the first `terminate`; a later one can only bring it forward.
     kill_at: Option<Instant>,
@@ -232,6 +268,8 @@ impl Watch {
         };
         let killed = if sweep {
             let agent = self.agent;
+            // Nothing outruns that. What is no group, or has left it, is found below.
+            self.group.iter().for_each(Group::kill);
             platform::sweep(agent, reaped, &mut |pid, status| {
                 if pid == agent && !reaped {
                     self.report(status);
@@ -256,7 +294,13 @@ impl Watch {
             None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
         };
         let micros = u64::try_from(standing::since(self.since).as_micros()).unwrap_or(u64::MAX);
-        self.tell(&Message::Exited { exit, micros, told: self.told });
+        let breach = self.breach(&exit);
+        self.tell(&Message::Exited { exit, micros, told: self.told, breach });
+    }
+
+    fn breach(&self, exit: &Exit) -> Option<Breach> {
+        let too_large = self.holds_files && *exit == Exit::Signal(SIGXFSZ);
+        self.group.as_ref().and_then(Group::breach).or(too_large.then_some(Breach::Disk))
     }
 
     /// Collects everything that died, orphans too, so that a long run leaves no zombies.

@@ -133,6 +133,11 @@ pub(super) fn become_keeper() -> io::Result<()> {
     Ok(())
 }
 
+/// Also after this process has become another program.
+pub(super) fn end_with_parent() {
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+}
+
 /// Makes the pipe larger if allowed. Returns its size.
 pub(super) fn grow_pipe(pipe: impl AsFd) -> usize {
     rustix::pipe::fcntl_setpipe_size(&pipe, PIPE_SIZE)

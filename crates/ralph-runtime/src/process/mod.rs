@@ -17,11 +17,13 @@
 //! What is deliberately absent: no pid files, no sleeps, no polling, no async runtime, no shell.
 
 mod above;
+pub mod cgroup;
 mod children;
 pub mod confine;
 mod door;
 mod input;
 mod keeper;
+pub(crate) mod leash;
 mod link;
 mod pool;
 mod program;

@@ -45,6 +45,9 @@ pub(super) fn become_init() -> Result<(i32, Outside), String> {
     Err("this system has no pid namespaces".to_owned())
 }
 
+/// There is no such wish here.
+pub(super) fn end_with_parent() {}
+
 pub(super) fn grow_pipe(_pipe: impl AsFd) -> usize {
     PIPE_SIZE
 }

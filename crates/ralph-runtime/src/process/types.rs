@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_core::event::Exit;
+use ralph_core::failure::Breach;
 
 use super::confine::Confine;
 use super::door::Door;
@@ -70,6 +71,8 @@ pub struct Finished {
     pub duration: Duration,
     /// It had been told to end before it did.
     pub was_told: bool,
+    /// The limit of what it may use that it went past.
+    pub breach: Option<Breach>,
     /// Processes that were still alive when the program ended and were killed.
     pub killed_leftovers: u32,
     /// The sweep did not finish in time: something cannot be killed (stuck in the kernel, or another user's).

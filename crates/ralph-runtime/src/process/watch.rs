@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ralph_agents::Stream;
 use ralph_core::event::{Exit, KeeperStopped};
+use ralph_core::failure::Breach;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -37,6 +38,7 @@ pub(super) struct Watch {
     exit: Option<Exit>,
     duration: Option<Duration>,
     was_told: bool,
+    breach: Option<Breach>,
     killed_leftovers: u32,
     leftovers_alive: bool,
     /// What the two pipes can hold. Whatever the program itself wrote is out after so many more bytes.
@@ -90,6 +92,7 @@ impl Watch {
             exit: None,
             duration: None,
             was_told: false,
+            breach: None,
             killed_leftovers: 0,
             leftovers_alive: false,
             capacity,
@@ -131,6 +134,7 @@ impl Watch {
             duration: self.duration.unwrap_or_else(|| standing::since(self.since)),
             // Where nobody heard of its end it was not its own.
             was_told: self.was_told || self.duration.is_none(),
+            breach: self.breach,
             killed_leftovers: self.killed_leftovers,
             leftovers_alive: self.leftovers_alive,
             drained: self.is_drained(),
@@ -222,7 +226,8 @@ impl Watch {
                 self.link.stands();
                 self.pool.stillness.changed();
             }
-            Message::Exited { exit, micros, told } => {
+            Message::Exited { exit, micros, told, breach } => {
+                self.breach = breach;
                 self.was_told = told;
                 self.exit = Some(exit);
                 self.duration = Some(Duration::from_micros(micros));

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_core::event::Exit;
+use ralph_core::failure::Breach;
 use rustix::io::{FdFlags, fcntl_setfd, retry_on_intr};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -65,6 +66,8 @@ pub(super) enum Message {
         micros: u64,
         /// It had been told to end before it did.
         told: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        breach: Option<Breach>,
     },
     Swept {
         killed: u32,

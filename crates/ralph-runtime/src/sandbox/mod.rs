@@ -15,6 +15,7 @@ use ralph_core::event::{ContainedBy, Containment, SandboxInForce};
 use ralph_core::plan::{AgentPlan, Contain, Host, Limits, Plan, SandboxFallback, SandboxLevel, SandboxPlan};
 use ralph_store::{RunDir, short_folder};
 
+use crate::process::cgroup::Ground;
 use crate::process::confine::{Confine, Network, Reach, Usage, landlock_version};
 use crate::proxy;
 
@@ -28,6 +29,8 @@ const LANDLOCK_NETWORK: u32 = 4;
 pub(crate) struct Sandbox {
     plan: SandboxPlan,
     limits: Limits,
+    /// Where programs can be held to limits together.
+    ground: Option<Ground>,
     workspace: PathBuf,
     run: RunDir,
     is_namespace: bool,
@@ -69,13 +72,30 @@ fn missing(plan: &Plan, landlock: u32, is_namespace: bool) -> Vec<String> {
             );
         }
     }
-    if plan.limits.cpus.is_some() {
-        missing.push("limits.cpus needs a delegated cgroup, which ralph cannot use yet".to_owned());
-    }
-    if plan.limits.processes.is_some() && rustix::process::geteuid().is_root() {
-        missing.push("limits.processes does not hold for root".to_owned());
-    }
     missing
+}
+
+/// What of the limits cannot be had here; and what can be had for each process alone, or in a weaker way. A sentence each.
+fn held(limits: &Limits, ground: Option<&Ground>, is_root: bool) -> (Vec<String>, Vec<String>) {
+    let (mut missing, mut weaker) = (Vec::new(), Vec::new());
+    let lacks = |has: fn(&Ground) -> bool| !ground.is_some_and(has);
+    let why = "no cgroup can be had for it here (cgroup v2, delegated to this user)";
+    if limits.cpus.is_some() && lacks(|ground| ground.cpus) {
+        missing.push(format!("limits.cpus: {why}"));
+    }
+    if limits.processes.is_some() && lacks(|ground| ground.processes) {
+        match is_root {
+            true => missing.push(format!("limits.processes does not hold for root: {why}")),
+            false => weaker.push(format!("limits.processes counts all processes of the user: {why}")),
+        }
+    }
+    if limits.memory.is_some() && lacks(|ground| ground.memory) {
+        weaker.push(format!("limits.memory holds for each process alone: {why}"));
+    }
+    if limits.disk.is_some() {
+        weaker.push("limits.disk holds for each file alone".to_owned());
+    }
+    (missing, weaker)
 }
 
 fn no_namespace(containment: &Containment) -> String {
@@ -109,7 +129,10 @@ impl Sandbox {
         let level = strongest(plan);
         let landlock = if level.is_on() { landlock_version() } else { 0 };
         let is_namespace = containment.by == ContainedBy::Namespace;
-        let missing = missing(plan, landlock, is_namespace);
+        let ground = if plan.limits.is_any() { Ground::find() } else { None };
+        let is_root = rustix::process::geteuid().is_root();
+        let (unheld, weaker) = held(&plan.limits, ground.as_ref(), is_root);
+        let missing = [missing(plan, landlock, is_namespace), unheld].concat();
         if plan.contain == Contain::Namespace && !is_namespace {
             return Err(Unenforceable(vec![no_namespace(containment)]));
         }
@@ -127,10 +150,11 @@ impl Sandbox {
             let gates_hosts = strict(gates, plan.sandbox.access.gates_hosts.clone());
             containment.sandbox = Some(SandboxInForce { agent, gates, landlock, hosts, gates_hosts });
         }
-        containment.missing = missing;
+        containment.missing = [missing, weaker].concat();
         Ok(Self {
             plan: plan.sandbox.clone(),
             limits: plan.limits.clone(),
+            ground,
             workspace: plan.workspace.clone(),
             run: run.clone(),
             is_namespace,
@@ -233,6 +257,8 @@ impl Sandbox {
             memory: self.limits.memory,
             processes: self.limits.processes.map(u64::from),
             disk: self.limits.disk,
+            cpus: self.limits.cpus.map(u64::from),
+            ground: self.ground.clone(),
         };
         if !level.is_on() {
             return Confine { reach: None, usage };
@@ -323,8 +349,22 @@ mod tests {
         assert_eq!(count(SandboxLevel::Strict, 7, false), 2);
         assert_eq!(count(SandboxLevel::Strict, 7, true), 0);
         assert!(missing(&plan(SandboxLevel::Strict), 0, true)[0].contains("no Landlock"));
-        let mut limited = plan(SandboxLevel::Off);
-        limited.limits.cpus = Some(2);
-        assert_eq!(missing(&limited, 7, true).len(), 1);
+    }
+
+    #[test]
+    fn limits_that_cannot_be_had_are_missing_and_weaker_ones_are_told() {
+        let all = Limits { memory: Some(1), cpus: Some(2), processes: Some(3), disk: Some(4) };
+        let count = |ground: Option<&Ground>, is_root| {
+            let (missing, weaker) = held(&all, ground, is_root);
+            (missing.len(), weaker.len())
+        };
+        assert_eq!(count(None, false), (1, 3));
+        assert_eq!(count(None, true), (2, 2), "the kernel counts no processes of root");
+        let mut ground = Ground::default();
+        (ground.memory, ground.processes) = (true, true);
+        assert_eq!(count(Some(&ground), true), (1, 1));
+        ground.cpus = true;
+        assert_eq!(count(Some(&ground), false), (0, 1), "files have no group");
+        assert_eq!(held(&Limits::default(), None, true), (Vec::new(), Vec::new()));
     }
 }

@@ -1,6 +1,7 @@
 //! `ralph doctor`: what works on this machine, found by trying. A check is one file and one line in the list.
 
 mod contain;
+mod limits;
 mod sandbox;
 
 use crate::args::DoctorArgs;
@@ -46,8 +47,11 @@ struct Check {
     run: fn() -> Finding,
 }
 
-const CHECKS: &[Check] =
-    &[Check { name: "containment", run: contain::check }, Check { name: "sandbox", run: sandbox::check }];
+const CHECKS: &[Check] = &[
+    Check { name: "containment", run: contain::check },
+    Check { name: "sandbox", run: sandbox::check },
+    Check { name: "limits", run: limits::check },
+];
 
 pub fn doctor(_: DoctorArgs) -> Result<u8, CliError> {
     ralph_runtime::process::become_reaper()?;

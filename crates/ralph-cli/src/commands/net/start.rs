@@ -1,12 +1,16 @@
 //! What is looked at before a run starts: where it works, what git knows of it, and what could be lost.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ralph_core::plan::Plan;
 use ralph_model::text::clean;
 use ralph_runtime::checkpoint::{self, Git, GitError};
 
 use crate::error::CliError;
+
+/// So long the start waits for what git says about files without a commit.
+const ADVICE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Folders that belong to the system as a whole: nobody wants an agent to work in all of them.
 const SYSTEM: [&str; 17] = [
@@ -89,7 +93,7 @@ pub fn notes(plan: &Plan, init: bool) -> Result<Vec<String>, CliError> {
 
 /// What no commit has.
 fn dirty(git: &Git, workspace: &Path, is_on: bool) -> Option<String> {
-    let changed = git.uncommitted(workspace).ok()?;
+    let changed = git.uncommitted(workspace, Some(ADVICE_PATIENCE)).ok()?;
     let (first, count) = (changed.first()?, changed.len());
     let named: Vec<String> = std::iter::once(first)
         .chain(&changed[1..])

@@ -59,7 +59,7 @@ pub fn enter(
         };
     }
     let mut notes = vec![format!("works in a worktree of its own, {} on branch {branch}", path.display())];
-    if let Ok(changed) = git.uncommitted(&main)
+    if let Ok(changed) = git.uncommitted(&main, None)
         && !changed.is_empty()
     {
         let base = base.get(..7).unwrap_or(&base);
@@ -159,7 +159,7 @@ pub fn remove(tree: &WorktreePlan, dry: bool) -> Result<(), String> {
         return Ok(());
     }
     let inside = Git::open(&tree.path).map_err(text)?;
-    let changed = inside.uncommitted(&tree.path).map_err(text)?;
+    let changed = inside.uncommitted(&tree.path, None).map_err(text)?;
     // What was linked for the run is where it was. A rule such as `vendor/` does not match a link.
     let is_link = |path: &&PathBuf| {
         fs::read_link(tree.path.join(path)).is_ok_and(|target| target.starts_with(&tree.main))

@@ -114,9 +114,10 @@ impl Patience {
             FailureClass::SignIn => stop(InterruptCause::Person, "sign_in"),
             FailureClass::Billing => stop(InterruptCause::Person, "billing"),
             FailureClass::ModelNotFound => stop(InterruptCause::Person, "model_not_found"),
-            FailureClass::Outage | FailureClass::ContextTooLong | FailureClass::Other => {
-                Cure::Finish(Outcome::Failed)
-            }
+            FailureClass::Outage
+            | FailureClass::ContextTooLong
+            | FailureClass::Breach
+            | FailureClass::Other => Cure::Finish(Outcome::Failed),
         }
     }
 

@@ -18,6 +18,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::cgroup::{Ground, Group, Limits};
+
 #[cfg(target_os = "linux")]
 pub use rules::landlock_version;
 
@@ -68,7 +70,7 @@ pub enum Network {
 }
 
 /// What each of its processes may use. The processes are counted together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
@@ -76,9 +78,32 @@ pub struct Usage {
     pub processes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u64>,
+    /// Where a group can be made that all its processes are held to together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground: Option<Ground>,
 }
 
 impl Usage {
+    /// What a group does not hold is held for each process.
+    fn of_each(&self) -> Self {
+        let grouped = |has: fn(&Ground) -> bool| self.ground.as_ref().is_some_and(has);
+        Self {
+            memory: self.memory.filter(|_| !grouped(|ground| ground.memory)),
+            processes: self.processes.filter(|_| !grouped(|ground| ground.processes)),
+            disk: self.disk,
+            ..Self::default()
+        }
+    }
+
+    /// The group of one program, where there can be one. `number` is nobody else's.
+    pub(super) fn group(&self, number: u32) -> Result<Option<Group>, String> {
+        let Some(ground) = &self.ground else { return Ok(None) };
+        let Self { memory, processes, cpus, .. } = *self;
+        Group::make(ground, number, Limits { memory, processes, cpus }).map(Some)
+    }
+
     fn is_free(&self) -> bool {
         *self == Self::default()
     }
@@ -92,7 +117,7 @@ impl Confine {
         door: Option<OwnedFd>,
         start: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, String> {
-        usage::limit(&self.usage)?;
+        usage::limit(&self.usage.of_each())?;
         match self.reach {
             None => Ok(start()),
             Some(reach) => start_within(reach, inside, door, start),
