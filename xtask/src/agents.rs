@@ -1,6 +1,9 @@
 //! `cargo xtask agents [NAME…] [--quick] [--show] [--write]`: the real agent CLIs, installed from npm, run by the real ralph against a
 //! model server on loopback. No key and no network is needed once they are in the cache.
 //!
+//! `NAME@VERSION` tries another version: all scenarios with the one that is pinned and with the other, and what differs in their
+//! streams is printed.
+//!
 //! `--quick` is for every change: one CLI, waits cut short, and no failure where npm is out of reach. `--show` prints what
 //! ralph printed, also where nothing is wrong.
 
@@ -8,7 +11,9 @@ mod cli;
 mod install;
 mod model;
 mod scenario;
+mod shape;
 mod stage;
+mod wrong;
 
 use crate::lab::Lab;
 use crate::{Result, repo};
@@ -37,6 +42,9 @@ struct Asked {
 }
 
 pub fn run(args: &[String]) -> Result<()> {
+    if let Some((name, version)) = args.first().and_then(|arg| arg.split_once('@')) {
+        return try_version(name, version, args);
+    }
     let asked = asked(args)?;
     if asked.quick
         && let Some(why) = install::impossible(&asked.clis)
@@ -80,6 +88,40 @@ pub fn run(args: &[String]) -> Result<()> {
     if asked.write { write(&table) } else { Ok(()) }
 }
 
+/// Plays all with the pinned version and with another.
+fn try_version(name: &str, version: &str, args: &[String]) -> Result<()> {
+    if let [_, more, ..] = args {
+        return Err(format!("`{more}`: NAME@VERSION stands alone"));
+    }
+    let is_version = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
+    if version.is_empty() || !version.chars().all(is_version) {
+        return Err(format!("`{version}` is no version"));
+    }
+    let pinned = asked(&[name.to_owned()])?.clis[0];
+    // Once, for the rest of the command.
+    let other: &'static Cli = Box::leak(Box::new(Cli { version: version.to_owned().leak(), ..*pinned }));
+    let lab = Lab::debug("agents")?;
+    let mut shapes = Vec::new();
+    let mut failed = false;
+    for cli in [pinned, other] {
+        println!("{name} {}", cli.version);
+        let installed = install::install(cli)?;
+        let cast = Cast { lab: &lab, cli, installed: &installed, quick: false };
+        let mut seen = shape::Shape::new();
+        let row = play_and(cast, false, &mut |state| shape::of_runs(state, &mut seen));
+        failed |= cli.version == version && row.iter().any(Option::is_none);
+        shapes.push(seen);
+    }
+    let changes = shape::changes(&shapes[0], &shapes[1]);
+    println!(
+        "\n{} lines of difference between the streams of {} and {version}",
+        changes.len(),
+        pinned.version
+    );
+    changes.iter().for_each(|line| println!("{line}"));
+    if failed { Err(format!("{name} {version}: not all is as it should be")) } else { Ok(()) }
+}
+
 fn asked(args: &[String]) -> Result<Asked> {
     let (flags, names): (Vec<&String>, Vec<&String>) = args.iter().partition(|arg| arg.starts_with("--"));
     if let Some(flag) = flags.iter().find(|flag| !OPTIONS.contains(&flag.as_str())) {
@@ -103,28 +145,34 @@ fn asked(args: &[String]) -> Result<Asked> {
 
 /// What each scenario came to; nothing where it failed.
 fn play(cast: Cast<'_>, show: bool) -> Vec<Option<String>> {
+    play_and(cast, show, &mut |_| {})
+}
+
+/// `after` gets the folder of a scenario's runs.
+fn play_and(cast: Cast<'_>, show: bool, after: &mut dyn FnMut(&std::path::Path)) -> Vec<Option<String>> {
     let name = cast.cli.name;
-    let one = |scenario: &scenario::Scenario| match (scenario.play)(cast) {
-        Ok(played) if played.wrong.is_empty() => {
-            let record = if show { format!("\n{}", played.record) } else { String::new() };
-            println!("{name}: {}: {}{record}", scenario.title, played.told);
-            Some(played.told)
-        }
-        Ok(played) => {
-            println!(
-                "{name}: {}: FAILED\n  {}\n{}",
-                scenario.title,
-                played.wrong.join("\n  "),
-                played.record
-            );
-            None
-        }
-        Err(why) => {
-            println!("{name}: {}: FAILED: {why}", scenario.title);
-            None
-        }
-    };
-    SCENARIOS.iter().map(one).collect()
+    let mut one =
+        |scenario: &scenario::Scenario| match (scenario.play)(cast).inspect(|played| after(&played.state)) {
+            Ok(played) if played.wrong.is_empty() => {
+                let record = if show { format!("\n{}", played.record) } else { String::new() };
+                println!("{name}: {}: {}{record}", scenario.title, played.told);
+                Some(played.told)
+            }
+            Ok(played) => {
+                println!(
+                    "{name}: {}: FAILED\n  {}\n{}",
+                    scenario.title,
+                    played.wrong.join("\n  "),
+                    played.record
+                );
+                None
+            }
+            Err(why) => {
+                println!("{name}: {}: FAILED: {why}", scenario.title);
+                None
+            }
+        };
+    SCENARIOS.iter().map(&mut one).collect()
 }
 
 fn table(clis: &[&Cli], results: &BTreeMap<&str, Vec<Option<String>>>) -> String {
@@ -175,6 +223,10 @@ mod tests {
         assert_eq!(ask(&["claude", "--quick"]), Ok((vec!["claude"], true, false)));
         assert!(ask(&["nope"]).unwrap_err().contains("the agents are: claude, codex"));
         assert!(ask(&["--nope"]).unwrap_err().contains("--quick"));
+        let version = |words: &[&str]| run(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        assert!(version(&["nope@1.0"]).unwrap_err().contains("the agents are"));
+        assert!(version(&["claude@../x"]).unwrap_err().contains("no version"));
+        assert!(version(&["claude@1.0", "--write"]).unwrap_err().contains("stands alone"));
         assert!(ask(&["claude", "--write"]).unwrap_err().contains("all agents"));
     }
 

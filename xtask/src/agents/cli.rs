@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+#[derive(Clone, Copy)]
 pub struct Cli {
     /// As ralph calls it; also the name of its program.
     pub name: &'static str,

@@ -152,12 +152,24 @@ fn answer(request: &Request, shared: &Shared) -> (Response, String) {
     };
     match next {
         Next::Limited { left } => (limited(api, left), format!("limit, {} s left", left.as_secs())),
+        Next::Refused { status, retry_after, message } => {
+            let error =
+                json!({"type": "error", "error": {"type": "error", "message": message, "code": status}});
+            (
+                Response::json(status, error).header("retry-after", retry_after),
+                format!("refused with {status}"),
+            )
+        }
         Next::Over => {
             (Response::json(400, json!({"error": {"message": "the script is over"}})), "over".into())
         }
         Next::Aside => (told(api, streamed, aside(api, &body)), "aside".into()),
         Next::Turn { number, turn, tokens } => {
-            let Turn::Say { text, calls } = turn else { unreachable!("a limit is no turn to say") };
+            let (text, calls, is_cut) = match turn {
+                Turn::Say { text, calls } => (text, calls, false),
+                Turn::Cut(text) => (text, Vec::new(), true),
+                Turn::Limit(_) | Turn::Refuse { .. } => unreachable!("no turn to say"),
+            };
             let calls = calls.iter().enumerate().filter_map(|(index, call)| {
                 tools::invocation(&offered, call, format!("call_{number}_{index}"))
             });
@@ -165,7 +177,9 @@ fn answer(request: &Request, shared: &Shared) -> (Response, String) {
             locked(&shared.asked).push(request.body.clone());
             let what = format!("turn {number}, {} calls", calls.len());
             let model = model_of(path, &body);
-            (told(api, streamed, Answer { number, model, text, calls, tokens }), what)
+            let torn = json!(text).to_string().trim_matches('"').to_owned();
+            let response = told(api, streamed, Answer { number, model, text, calls, tokens });
+            (if is_cut { response.cut_behind(&torn) } else { response }, what)
         }
     }
 }
@@ -310,6 +324,17 @@ mod tests {
         assert!(post(&server, "/v1/messages", &ask).contains("hello"));
         assert!(post(&server, "/v1/messages", &ask).starts_with("HTTP/1.1 400 "));
         assert_eq!(server.log().len(), 3, "{:?}", server.log());
+    }
+
+    #[test]
+    fn a_stream_breaks_behind_its_text() {
+        let server = script(vec![Turn::Cut("half of it".into())]);
+        let ask = json!({"stream": true, "model": "m", "tools": shell_of(Api::Chat)});
+        let said = post(&server, "/v1/chat/completions", &ask);
+        assert!(said.contains("half of it") && !said.contains("[DONE]"), "{said}");
+        let (head, body) = said.split_once("\r\n\r\n").unwrap();
+        let announced = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        assert!(announced.parse::<usize>().unwrap() > body.len(), "nobody could see that it was cut");
     }
 
     #[test]

@@ -4,11 +4,12 @@ use super::cli::{Cli, Tokens};
 use super::install::Installed;
 use super::model::{Call, Turn};
 use super::stage::{Session, Stage, TASK};
+use super::wrong;
 use crate::Result;
 use crate::lab::Lab;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Where a CLI stands in the way of a scenario: the lab, the CLI, and whether waits are cut short.
@@ -28,6 +29,11 @@ pub struct Scenario {
 pub const SCENARIOS: &[Scenario] = &[
     Scenario { title: "loop", play: three_iterations },
     Scenario { title: "gate", play: gate },
+    Scenario { title: "empty end", play: wrong::empty_end },
+    Scenario { title: "cut stream", play: wrong::cut_stream },
+    Scenario { title: "silent tool", play: wrong::silent_tool },
+    Scenario { title: "an hour's limit", play: wrong::hour },
+    Scenario { title: "no credit", play: wrong::no_credit },
     Scenario { title: "kill -9", play: kill },
     Scenario { title: "Ctrl-C", play: ctrl_c },
     Scenario { title: "TERM", play: term },
@@ -40,44 +46,47 @@ pub struct Played {
     pub wrong: Vec<String>,
     /// What ralph printed and the server saw, to look at when something was wrong.
     pub record: String,
+    /// Where ralph kept its runs.
+    pub state: PathBuf,
 }
 
 impl Played {
-    fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
+    pub(super) fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
             self.wrong.push(what());
         }
     }
 
-    fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, is: T, should: T) {
+    pub(super) fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, is: T, should: T) {
         self.expect(is == should, || format!("{what}: {is:?}, not {should:?}"));
     }
 
-    fn nothing_alive(&mut self, stage: &Stage<'_>) -> Duration {
+    pub(super) fn nothing_alive(&mut self, stage: &Stage<'_>) -> Duration {
         let (took, alive) = stage.wait_for_death();
         self.expect(alive.is_empty(), || format!("still alive: {}", alive.join(", ")));
         took
     }
 
-    fn recorded(mut self, stage: &Stage<'_>, session: &Session) -> Played {
+    pub(super) fn recorded(mut self, stage: &Stage<'_>, session: &Session) -> Played {
+        self.state.clone_from(&stage.state);
         self.record = format!("{}\n{}\n", session.printed().trim_end(), stage.server.log().join("\n"));
         self
     }
 }
 
 /// For a CLI to start, ask its model and run a tool, on a busy machine.
-const START: Duration = Duration::from_secs(120);
+pub(super) const START: Duration = Duration::from_secs(120);
 /// How long the model server refuses: longer than CLIs try by themselves.
 const LIMIT: Duration = Duration::from_secs(40);
-const WHOLE: Duration = Duration::from_secs(600);
+pub(super) const WHOLE: Duration = Duration::from_secs(600);
 
-const DONE: &str = "The check passes.\n\n<ralph>COMPLETE</ralph>";
+pub(super) const DONE: &str = "The check passes.\n\n<ralph>COMPLETE</ralph>";
 
-fn shell(text: &str, command: &str) -> Turn {
+pub(super) fn shell(text: &str, command: &str) -> Turn {
     Turn::say(text, vec![Call::Shell(command.to_owned())])
 }
 
-fn say(text: &str) -> Turn {
+pub(super) fn say(text: &str) -> Turn {
     Turn::say(text, Vec::new())
 }
 

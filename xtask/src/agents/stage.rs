@@ -29,7 +29,7 @@ pub struct Stage<'a> {
     mark: String,
     pub workspace: PathBuf,
     home: PathBuf,
-    state: PathBuf,
+    pub state: PathBuf,
     definition: PathBuf,
     pub server: ModelServer,
 }

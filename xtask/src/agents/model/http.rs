@@ -18,15 +18,35 @@ pub struct Response {
     kind: &'static str,
     headers: Vec<(&'static str, String)>,
     body: String,
+    /// Bytes of the body that are announced and do not come.
+    withheld: usize,
 }
 
 impl Response {
     pub fn json(status: u16, body: Value) -> Response {
-        Response { status, kind: "application/json", headers: Vec::new(), body: body.to_string() }
+        Response {
+            status,
+            kind: "application/json",
+            headers: Vec::new(),
+            body: body.to_string(),
+            withheld: 0,
+        }
     }
 
     pub fn events(body: String) -> Response {
-        Response { status: 200, kind: "text/event-stream", headers: Vec::new(), body }
+        Response { status: 200, kind: "text/event-stream", headers: Vec::new(), body, withheld: 0 }
+    }
+
+    /// Ends behind the first place where this stands, in the middle of what was announced.
+    pub fn cut_behind(mut self, text: &str) -> Response {
+        if let Some(at) = self.body.find(text) {
+            let rest = self.body.split_off(at + text.len());
+            self.withheld = rest.len();
+            // A whole event comes through.
+            self.body.push_str(rest.split_inclusive("\n\n").next().unwrap_or_default());
+            self.withheld = self.withheld.max(1);
+        }
+        self
     }
 
     pub fn header(mut self, name: &'static str, value: impl ToString) -> Response {
@@ -91,7 +111,7 @@ pub fn write(mut stream: &TcpStream, response: &Response) -> io::Result<()> {
         "HTTP/1.1 {} Answer\r\ncontent-type: {}\r\ncontent-length: {}\r\nconnection: close\r\n",
         response.status,
         response.kind,
-        response.body.len()
+        response.body.len() + response.withheld
     );
     for (name, value) in &response.headers {
         head.push_str(&format!("{name}: {value}\r\n"));

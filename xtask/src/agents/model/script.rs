@@ -10,6 +10,14 @@ pub enum Turn {
     },
     /// From the first request that comes here, nothing is answered for this long.
     Limit(Duration),
+    /// Every request from here on is refused with this status, and told to come back after so many seconds.
+    Refuse {
+        status: u16,
+        retry_after: u64,
+        message: String,
+    },
+    /// The stream of an answer breaks in the middle of it.
+    Cut(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +66,11 @@ pub enum Next {
     },
     /// Not a question of the main loop.
     Aside,
+    Refused {
+        status: u16,
+        retry_after: u64,
+        message: String,
+    },
     Over,
 }
 
@@ -80,6 +93,9 @@ impl Script {
             self.at += 1;
         }
         let Some(turn) = self.turns.get(self.at).cloned() else { return Next::Over };
+        if let Turn::Refuse { status, retry_after, message } = turn {
+            return Next::Refused { status, retry_after, message };
+        }
         self.at += 1;
         Next::Turn { number: self.at as u64, turn, tokens: Tokens::TURN }
     }
@@ -109,5 +125,16 @@ mod tests {
         assert!(matches!(script.next_at(now + Duration::from_secs(9)), Next::Turn { .. }));
         assert_eq!(script.played(), 1);
         assert!(matches!(script.next_at(later), Next::Over));
+    }
+
+    #[test]
+    fn who_is_refused_is_refused_for_ever() {
+        let refuse = Turn::Refuse { status: 402, retry_after: 9, message: "no".into() };
+        let mut script = Script::new(vec![Turn::Cut("a".into()), refuse, Turn::say("b", Vec::new())]);
+        assert!(matches!(script.next(), Next::Turn { turn: Turn::Cut(_), .. }));
+        for _ in 0..3 {
+            assert!(matches!(script.next(), Next::Refused { status: 402, retry_after: 9, .. }));
+        }
+        assert_eq!(script.played(), 0);
     }
 }
