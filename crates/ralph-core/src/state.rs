@@ -18,7 +18,7 @@ pub use idle::{Idle, Saved};
 
 use crate::check::Ledger;
 use crate::event::{
-    AgentExited, DelayReason, Event, Exit, GatesFinished, InterruptCause, IterationFinished,
+    AgentExited, AgentKilled, DelayReason, Event, Exit, GatesFinished, InterruptCause, IterationFinished,
     IterationInterrupted, IterationStarted, KillCause, LoopDetected, QuotaSeen, RunContinued, RunResumed,
     RunStopped, StopRequest, UsageUpdated,
 };
@@ -230,12 +230,7 @@ impl RunState {
             Event::GuidanceAdded(guidance) => self.apply_guidance(&guidance.text),
             Event::UsageUpdated(update) => self.apply_usage(update),
             Event::IterationStarted(started) => self.apply_started(started, at),
-            Event::AgentKilled(kill) => {
-                if let Phase::Running(running) = &mut self.phase {
-                    running.killed.get_or_insert_with(|| kill.why.clone());
-                    running.grace = running.grace.min(kill.grace);
-                }
-            }
+            Event::AgentKilled(kill) => self.apply_kill(kill),
             Event::IterationFinished(finished) => self.apply_finished(finished),
             Event::IterationInterrupted(interrupted) => self.apply_interrupted(interrupted),
             Event::LimitHit(_)
@@ -456,6 +451,13 @@ impl RunState {
     fn apply_stop_request(&mut self, request: &StopRequest) {
         let before = self.stop_request.as_ref().map_or(request.how, |before| before.how);
         self.stop_request = Some(StopRequest { how: before.max(request.how), ..request.clone() });
+    }
+
+    fn apply_kill(&mut self, kill: &AgentKilled) {
+        if let Phase::Running(running) = &mut self.phase {
+            running.killed.get_or_insert_with(|| kill.why.clone());
+            running.grace = running.grace.min(kill.grace);
+        }
     }
 
     fn apply_usage(&mut self, update: &UsageUpdated) {

@@ -9,8 +9,9 @@ pub(crate) mod trust;
 use std::time::Duration;
 
 use ralph_model::event::{
-    AgentExited, AgentRetrying, AgentText, CommandFinished, Event, Exit, InterruptCause, JournalFailed,
-    KillCause, RunContinued, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled, ToolFinished,
+    AgentExited, AgentRetrying, AgentStranded, AgentText, CommandFinished, Event, Exit, InterruptCause,
+    JournalFailed, KillCause, RunContinued, RunStarted, StopHow, StopRequest, TimerSlot, ToolCalled,
+    ToolFinished,
 };
 use ralph_model::ids::IterationNumber;
 use ralph_model::marker::AgentState;
@@ -266,9 +267,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
             let cost = e.cost_usd.map_or(", cost unknown".to_owned(), |cost| format!(", {}", money(cost)));
             format!("{} tokens{cost}", thousands(e.usage.total()))
         }
-        Event::AgentStranded(e) => {
-            format!("nothing can come of it: {} ({})", foreign(&e.failure.message), e.failure.class.name())
-        }
+        Event::AgentStranded(e) => stranded(e),
         Event::AgentSilent(e) => format!("no output for {}", duration(e.quiet)),
         Event::AgentExited(e) => exited(e),
         Event::WaitSkipped {} => "a person goes on".to_owned(),
@@ -418,6 +417,10 @@ fn exited(exited: &AgentExited) -> String {
         out.push_str(&format!(", blocked: {}", foreign(why)));
     }
     out
+}
+
+fn stranded(e: &AgentStranded) -> String {
+    format!("nothing can come of it: {} ({})", foreign(&e.failure.message), e.failure.class.name())
 }
 
 fn kill_cause(why: &KillCause, grace: Duration) -> String {
