@@ -14,6 +14,8 @@ pub struct Cli {
     pub tokens: Tokens,
     /// Its stream says how commands ended.
     pub exit_codes: bool,
+    /// It says somewhere where ralph can hear it that it waits for a limit.
+    pub tells_waits: bool,
     /// The key `agent.model`.
     pub model: Option<&'static str>,
     /// The key `agent.args`.
@@ -63,6 +65,7 @@ const PLAIN: Cli = Cli {
     needs_node: false,
     tokens: Tokens::Split,
     exit_codes: true,
+    tells_waits: true,
     model: None,
     args: |_| Vec::new(),
     env: |_| Vec::new(),
@@ -145,6 +148,7 @@ pub const CLIS: &[Cli] = &[
         package: "@aaif/goose",
         version: "0.20.1",
         tokens: Tokens::Summed,
+        tells_waits: false,
         model: Some(MODEL),
         env: |place| {
             vec![

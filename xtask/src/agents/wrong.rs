@@ -84,12 +84,17 @@ pub fn hour(cast: Cast<'_>) -> Result<Played> {
     let start = Instant::now();
     let mut session = stage.run()?;
     let mut played = Played::default();
-    let heard = stage.wait_for_event(&mut session, "limit.hit", SILENCE + START);
+    let awaited = if cast.cli.tells_waits { "limit.hit" } else { "agent.silent" };
+    let heard = stage.wait_for_event(&mut session, awaited, SILENCE + START);
     played.expect(heard.is_ok(), || heard.err().unwrap_or_default());
     let hits = stage.of_type("limit.hit");
     let known = hits.first().is_some_and(|hit| hit["known"] == true);
-    played.told =
-        format!("after {} s{}", start.elapsed().as_secs(), if known { "" } else { ", end not known" });
+    let what = match (hits.is_empty(), known) {
+        (true, _) => ", taken for silent",
+        (false, false) => ", its end not known",
+        (false, true) => "",
+    };
+    played.told = format!("after {} s{what}", start.elapsed().as_secs());
     session.signal(Signal::TERM);
     let _ = session.wait(START)?;
     played.nothing_alive(&stage);
