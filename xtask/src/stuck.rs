@@ -1,10 +1,11 @@
 //! `cargo xtask stuck [FILE] [--detector NAME] [--seed N] [--by-class] [--write-cases OUT]`: how often stuck detection is
 //! right. FILE holds labelled cases, one JSON object a line; without it cases are made up, of the same kinds but with texts of
-//! their own. The detectors are asked through `ralph detect`, which sees nothing of the labels.
+//! their own. The detectors are asked through `ralph detect`, which sees nothing of the labels. `cargo xtask stuck train` trains the one that decides.
 
 mod cases;
 mod score;
 mod texts;
+mod train;
 
 use crate::lab::Lab;
 use crate::{Result, repo};
@@ -17,6 +18,11 @@ const SEED: u64 = 1;
 const CASES_PER_CLASS: usize = 40;
 
 pub fn run(args: &[String]) -> Result<()> {
+    if let Some((first, rest)) = args.split_first()
+        && first == "train"
+    {
+        return train::run(rest);
+    }
     let options = Options::of(args)?;
     let lab = Lab::new("stuck")?;
     let text = match &options.file {

@@ -23,4 +23,4 @@ pub use watch::Watch;
 /// Of the detectors and of their sketches; it is recorded with what they find. A sketch of another version is not read again.
 /// Raise it with every change of what is found in the same outputs, and record a journal of the new version for the tests of
 /// `ralph replay --verify`.
-pub const DETECTORS_VERSION: u32 = 2;
+pub const DETECTORS_VERSION: u32 = 3;

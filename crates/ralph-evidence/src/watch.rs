@@ -123,9 +123,9 @@ impl Watch {
             let unheeded = self.told && role == Use::Decide && suspicion.score >= NOTHING_NEW;
             let circle = (suspicion.alarm && role.decides()) || unheeded;
             let circle = circle.then(|| Box::new(circle::facts(&self.past, &now, &suspicion)));
-            let Suspicion { score, alarm, pattern, ratio, .. } = suspicion;
+            let Suspicion { score, alarm, pattern, kind, reasons, ratio, .. } = suspicion;
             let period = u32::try_from(suspicion.period).unwrap_or(u32::MAX);
-            Finding { detector, role, score, alarm, pattern, period, ratio, circle }
+            Finding { detector, role, score, alarm, pattern, kind, reasons, period, ratio, circle }
         });
         let found = found.collect();
         if let Some(ended) = self.ended.as_mut().filter(|_| !says.outage) {

@@ -225,7 +225,8 @@ fn the_third_time_is_told_and_if_that_does_not_help_the_run_stops() {
     let names = run.says(ERROR);
     assert!(names.contains(&"loop.detected") && names.contains(&"iteration.started"), "{names:?}");
     assert!(run.told(), "the next prompt carries the evidence");
-    assert_eq!(run.scores(), [Some(0.0), Some(0.0), Some(0.5), Some(1.0)]);
+    let scores: Vec<f64> = run.scores().into_iter().map(|score| score.expect("a score")).collect();
+    assert!(scores[..2] == [0.0, 0.0] && scores[2] < 0.6 && scores[3] > 0.9, "{scores:?}");
     run.says(ERROR);
     assert!(run.told(), "nothing new came of it: it is told once more, and more strongly");
     run.says(ERROR);

@@ -1,7 +1,7 @@
 //! `ralph detect`: where each detector would have called a recorded run stuck, and why.
 
 use ralph_model::detect::{Judged, JudgedAlarm};
-use ralph_model::event::{DetectorKey, Finding, LoopAnswer, StuckEvidence};
+use ralph_model::event::{DetectorKey, Finding, LoopAnswer, LoopKind, StuckEvidence};
 use ralph_model::ids::{HatKey, IterationNumber};
 use ralph_model::plan::{StuckAction, StuckPlan, Use};
 use ralph_model::text::clean;
@@ -32,6 +32,9 @@ pub struct Found {
     pub alarm: bool,
     pub period: u32,
     pub pattern: String,
+    pub kind: Option<LoopKind>,
+    /// What weighed most, in words.
+    pub reasons: Vec<String>,
     pub ratio: Option<f64>,
 }
 
@@ -44,8 +47,9 @@ impl Looked {
 
 impl From<Finding> for Found {
     fn from(finding: Finding) -> Self {
-        let Finding { detector, role, score, alarm, pattern, period, ratio, circle: _ } = finding;
-        Self { detector, role, score, alarm, period, pattern, ratio }
+        let Finding { detector, role, score, alarm, pattern, kind, reasons, period, ratio, circle: _ } =
+            finding;
+        Self { detector, role, score, alarm, period, pattern, kind, reasons, ratio }
     }
 }
 

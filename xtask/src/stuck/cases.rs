@@ -1,5 +1,6 @@
 //! Labelled cases that are made up: loops of several kinds, and work that looks like a loop and is none.
 
+mod hard;
 mod variants;
 
 use super::texts::{self, Dice, FRAMES, Project};
@@ -11,8 +12,17 @@ const LOOP: usize = 8;
 
 /// All classes, each so many times, one JSON object a line.
 pub fn made(seed: u64, each: usize) -> String {
+    of(CLASSES.iter().chain(variants::VARIANTS), seed, each)
+}
+
+/// The same, and kinds that are only trained on.
+pub fn to_train_on(seed: u64, each: usize) -> String {
+    of(CLASSES.iter().chain(variants::VARIANTS).chain(hard::HARD), seed, each)
+}
+
+fn of<'a>(classes: impl Iterator<Item = &'a (&'a str, Make)>, seed: u64, each: usize) -> String {
     let mut out = String::new();
-    for (number, (class, make)) in CLASSES.iter().chain(variants::VARIANTS).enumerate() {
+    for (number, (class, make)) in classes.enumerate() {
         for at in 0..each {
             let mut dice = Dice(seed << 32 ^ (number as u64) << 16 ^ at as u64);
             dice.roll(2);

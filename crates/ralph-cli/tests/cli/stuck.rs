@@ -29,8 +29,11 @@ fn an_agent_that_goes_in_circles_is_told_so_and_then_stopped() {
     assert!(demand.contains("After iteration 4 you were told") && demand.contains("tally_orbit"), "{demand}");
     let prompt = prompt(5);
     assert!(prompt.contains("tally_orbit") && prompt.contains("Take a different approach"), "{prompt}");
-    assert_eq!(events.fields("iteration.finished", "stuck_score"), [0.0, 0.0, 0.5, 1.0, 0.5, 1.0]);
-    assert!(done.stdout.contains("#3 ok") && done.stdout.contains("stuck 0.50"), "{}", done.stdout);
+    let scores = events.fields("iteration.finished", "stuck_score");
+    let scores: Vec<f64> = scores.iter().map(|score| score.as_f64().expect("a score")).collect();
+    assert!(scores[..2] == [0.0, 0.0] && scores[2] < 0.6, "{scores:?}");
+    assert!(scores[3..].iter().all(|score| *score > 0.9), "{scores:?}");
+    assert!(done.stdout.contains("#4 ok") && done.stdout.contains("stuck 0.9"), "{}", done.stdout);
     assert!(done.stdout.contains("going in circles: the same for the 3rd time"), "{}", done.stdout);
     let summary = world.read(".ralph/ralph-summary.md");
     assert!(summary.contains("- Going in circles: the same for the 3rd time"), "{summary}");
@@ -79,7 +82,8 @@ fn noise_that_the_user_knows_can_be_ignored() {
     let world = World::new();
     let ignore = [&args[..], &["--set", "loop_detection.ignore=['worker \\w+', 'rack_\\d+']"]].concat();
     world.run(script, &ignore).expect(1);
-    assert_eq!(world.events().finished().len(), 3);
+    // Nobody knows the agent's tools, so the third time may take a fourth to be sure.
+    assert!((3..=4).contains(&world.events().finished().len()));
 }
 
 #[test]
@@ -238,7 +242,7 @@ fn a_recorded_run_can_be_tried_with_other_settings() {
     let keys: Vec<&String> = lines[0]["detectors"][0].as_object().expect("a finding").keys().collect();
     assert_eq!(
         keys,
-        ["alarm", "detector", "pattern", "period", "ratio", "score", "use"],
+        ["alarm", "detector", "kind", "pattern", "period", "ratio", "reasons", "score", "use"],
         "each in every line"
     );
     let whole = lines.last().expect("the run as a whole");

@@ -18,6 +18,8 @@ fn evidence(score: f64, works: bool) -> StuckEvidence {
         score,
         alarm: score == 1.0,
         pattern: "the same".to_owned(),
+        kind: None,
+        reasons: Vec::new(),
         period: 1,
         ratio: None,
         circle: (score >= NOTHING_NEW).then(|| Box::new(Circle { works, ..Circle::default() })),

@@ -55,13 +55,19 @@ pub struct Finding {
     pub detector: DetectorKey,
     /// What an alarm is good for.
     pub role: Use,
-    /// From 0, all new, to 1, an alarm.
+    /// From 0 to 1. Of the detector that decides: how probable it is that the iteration brings nothing that those before it did not.
     pub score: f64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alarm: bool,
     /// What it looks like, in a sentence without a full stop. Empty: like nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pattern: String,
+    /// What kind of circle it is, where the detector can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<LoopKind>,
+    /// What weighed most for it, in words, the heaviest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
     /// The length of the circle, in iterations.
     pub period: u32,
     /// How much alike two outputs are, from 0 to 1, where that was looked at.
@@ -70,6 +76,26 @@ pub struct Finding {
     /// What a report tells of the iterations in question, where the alarm decides something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circle: Option<Box<Circle>>,
+}
+
+/// What a circle looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopKind {
+    /// The same text, names or tool calls come again.
+    Repeats,
+    /// The same error comes again.
+    SameError,
+    /// The agent says that there is nothing to do.
+    NothingToDo,
+    /// The agent says nothing and does nothing.
+    Empty,
+    /// The agent says that it is blocked, or waits for a person.
+    Blocked,
+    /// Files change, and are left as they were before.
+    BackAndForth,
+    /// All that there is was there before, in other words.
+    NothingNew,
 }
 
 /// The last iterations of a run that goes in circles.

@@ -232,6 +232,8 @@ impl Alarm {
             score: 1.0,
             alarm: true,
             pattern: "the same again".to_owned(),
+            kind: None,
+            reasons: Vec::new(),
             period: 1,
             ratio: self.ratio,
             circle: role.decides().then(|| Box::new(circle)),

@@ -30,6 +30,9 @@ pub struct CaseTool {
     pub args: String,
     #[serde(default)]
     pub error: bool,
+    /// A hash of what came of it.
+    #[serde(default)]
+    pub result: Option<String>,
     /// It is meant to change something.
     #[serde(default, rename = "mut")]
     pub changing: bool,
@@ -52,6 +55,9 @@ impl CaseIteration {
         sketcher.push(self.output.as_bytes());
         for tool in self.tools.iter().flatten() {
             sketcher.add_call(mark(&format!("{} {}", tool.name, tool.args)), tool.error, tool.changing);
+            if let Some(result) = &tool.result {
+                sketcher.add_result(mark(&format!("{} {} {result}", tool.name, tool.args)));
+            }
         }
         if self.tools.is_some() {
             sketcher.names_tools();

@@ -41,6 +41,11 @@ impl Sense {
     pub(super) const DEED: Sense = Sense(4096);
     /// Part of a date if a number is beside it.
     pub(super) const CALENDAR: Sense = Sense(2048);
+    /// The agent cannot go on.
+    pub(super) const BLOCKED: Sense = Sense(1 << 18);
+    /// What only a person can give: with [`Sense::NEED`] it says the same.
+    pub(super) const PERSON: Sense = Sense(1 << 19);
+    pub(super) const NEED: Sense = Sense(1 << 20);
 
     pub(super) fn is(self, other: Sense) -> bool {
         self.0 & other.0 != 0
@@ -163,6 +168,25 @@ const WORDS: &[(Sense, &str)] = &[
         "added created wrote written edited modified updated changed refactored renamed moved removed deleted \
          migrated converted replaced installed fixed implementing adding creating writing editing updating \
          fixing yet next continuing hinzugefügt behoben añadido corregido 添加 修复",
+    ),
+    (
+        Sense::BLOCKED,
+        "blocked blocker blocking blockiert bloqueado bloqueada bloqué bloquée bloccato bloqueio 阻塞 受阻 卡住 ブロック",
+    ),
+    (
+        Sense::PERSON,
+        "permission permissions approval approve grant granted human humans user operator intervention \
+         credentials confirmation decision instruction instructions command guidance login token berechtigung \
+         berechtigungen genehmigung freigabe zustimmung anweisung anweisungen benutzer nutzer mensch permiso \
+         permisos aprobación usuario instrucciones confirmación autorisation permission validation utilisateur \
+         consigne instructions permissão aprovação usuário 权限 授权 批准 指令 命令 指示 用户 许可 承認 許可",
+    ),
+    (
+        Sense::NEED,
+        "need needs needed require requires required cannot can't unable waiting wait await awaiting awaits \
+         pending until proceed standing stuck benötige benötigt brauche warte warten wartet erforderlich \
+         necesito necesita espero esperando esperar requiere besoin attends attente nécessaire preciso \
+         aguardando aguardo 等待 等你 等您 需要 无法 不能 未获 待ち",
     ),
     (Sense::OUTAGE, "overloaded overloaded_error throttled throttling ratelimit rate_limit rate_limit_error"),
     (Sense::LIMITED, "rate usage quota hit resets"),

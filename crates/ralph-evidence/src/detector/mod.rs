@@ -8,6 +8,7 @@ mod hash;
 mod ignore;
 mod lexicon;
 mod lines;
+pub mod model;
 pub mod no_progress;
 mod sample;
 #[cfg(test)]
@@ -27,7 +28,7 @@ pub use signature::{SignatureDetector, signature};
 pub use similarity::{Match, OutputSimilarityDetector};
 pub use sketch::{Sketch, Sketcher, ToolUse};
 
-use ralph_core::event::DetectorKey;
+use ralph_core::event::{DetectorKey, LoopKind};
 use ralph_core::plan::{StuckPlan, Use};
 
 /// The one that decides comes first.
@@ -75,7 +76,7 @@ pub trait Detector: Debug + Send {
 /// What one more iteration adds to the suspicion.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Suspicion {
-    /// From 0, all new, to 1, an alarm.
+    /// From 0, all new, to 1: of the detector that decides how probable it is that the iteration brings nothing.
     pub score: f64,
     pub alarm: bool,
     /// The length of the circle, in iterations.
@@ -84,6 +85,10 @@ pub struct Suspicion {
     pub iterations: usize,
     /// What it looks like, in a sentence without a full stop. Empty: like nothing.
     pub pattern: String,
+    /// What it is, for those who decide.
+    pub kind: Option<LoopKind>,
+    /// What weighed most for it, in words, the heaviest first.
+    pub reasons: Vec<String>,
     /// How much alike two outputs are, from 0 to 1, where that was looked at.
     pub ratio: Option<f64>,
     /// The iteration did nothing but tell of a service that does not work.

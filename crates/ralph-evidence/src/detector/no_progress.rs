@@ -1,10 +1,11 @@
 //! Iterations that bring nothing new. This is the detector that decides.
 //!
-//! An iteration is *quiet* if it tells no progress and next to nothing that the run has not seen: a few words may be new, since
-//! the same thing can be said in many ways, but hardly a name, a path or a piece of code. A quiet iteration *repeats* with
-//! period p if it also shares its substance with the one p iterations back. p + 1 repeats in a row are the third time around
-//! the circle, and that is an alarm. Saying that there is nothing to do, and saying nothing at all, are counted apart.
+//! What is known of an iteration becomes numbers with names (`evidence.rs`), and the model says how probable it is that it
+//! brings nothing that those before it did not. Rules count beside that what is equal: an iteration is *quiet* if it tells no
+//! progress and next to nothing that the run has not seen, and it *repeats* with period p if it also shares its substance with
+//! the one p iterations back. What they count is part of the evidence, and puts what was found into words.
 
+mod evidence;
 mod memory;
 mod novelty;
 mod pattern;
@@ -16,10 +17,12 @@ use ralph_core::event::DetectorKey;
 use ralph_core::plan::Use;
 use serde::{Deserialize, Serialize};
 
+use super::model::{Evidence, Limits, Model, Verdict};
 use super::sample::{Overlap, Sample, share};
 use super::sketch::{AMBIGUOUS, Counts, Sketch};
 use super::{Detector, DetectorDef, Suspicion};
 
+use evidence::Sums;
 use memory::{Memory, Trail};
 use novelty::NEW_FACTS;
 pub use novelty::Novelty;
@@ -40,8 +43,21 @@ const SHORT: u32 = 150;
 const FEW_WORDS: f64 = 9.0;
 /// The share of facts that may be new in the second of them.
 const NEW_FACTS_SHARE: f64 = 0.1;
-/// Iterations in a row that say nothing, or that there is nothing to do.
-const NOTHINGS: u32 = 3;
+/// Iterations behind an alarm before there can be another one: what was done about it needs time to help.
+const GRACE: u32 = 2;
+/// From this probability on, in thousandths, an iteration counts to those that an alarm is about.
+const SUSPECT: i64 = 500;
+/// Nothing could be surer.
+const SURE: i64 = 990;
+/// Below this the run has recovered, if so many iterations in a row are.
+const SOUND: i64 = 150;
+const RECOVERED: u32 = 3;
+/// So many iterations in a row the model has to be sure where the rules count no third time.
+const TOLD: u32 = 2;
+/// What is told of what weighed most.
+const REASONS: usize = 3;
+/// The sensitivity that is used.
+const NORMAL: usize = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
@@ -60,18 +76,22 @@ impl Default for Settings {
 /// What one more iteration adds to the suspicion.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Judgement {
-    /// From 0, all new, to 1, an alarm.
+    /// How probable it is that it brings nothing that those before it did not, from 0 to 1.
     pub score: f64,
     /// What it looks like, once there is anything.
     pub pattern: Option<Pattern>,
     pub alarm: bool,
     /// How many of the last iterations it is about, this one included.
     pub iterations: usize,
+    /// What weighed most, in words.
+    pub reasons: Vec<String>,
     /// Iterations in a row that only tell that a service is overloaded or refuses more: a reason to wait, not to stop.
     pub outages: u32,
     /// It says that there is nothing to do.
     pub nothing: bool,
     pub novelty: Novelty,
+    /// Nothing for an outage.
+    pub evidence: Option<Box<Evidence>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -85,6 +105,8 @@ pub struct NoProgress {
     shingles: Memory,
     named: Memory,
     calls: Memory,
+    results: Memory,
+    errors: Memory,
     /// Values that were seen of each mark.
     marks: HashMap<u32, Vec<u32>>,
     numbers: HashMap<u32, Trail>,
@@ -92,8 +114,32 @@ pub struct NoProgress {
     common: HashMap<u32, u32>,
     eventful: u32,
     streaks: Streaks,
+    sums: Sums,
+    alarms: Alarms,
     /// What the last look counted, for when its iteration is learned.
-    looked: Option<(Streaks, bool)>,
+    looked: Option<Looked>,
+}
+
+/// What is counted with an iteration.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Looked {
+    streaks: Streaks,
+    sums: Sums,
+    alarms: Alarms,
+    eventful: bool,
+}
+
+/// What hangs on the probabilities.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Alarms {
+    /// Iterations in a row that brought nothing, probably; and that did so surely enough for an alarm.
+    suspect: u32,
+    told: u32,
+    over: u32,
+    /// Iterations in a row that surely brought something.
+    sound: u32,
+    /// Iterations since something was done about an alarm. Nothing if none was, or if the run has recovered.
+    since: Option<u32>,
 }
 
 /// What is counted in a row.
@@ -108,6 +154,72 @@ struct Streaks {
     outages: u32,
 }
 
+impl Alarms {
+    /// Something has been done about what was found.
+    fn acted_on() -> Self {
+        Alarms { since: Some(0), ..Alarms::default() }
+    }
+
+    fn is_alarm(self, patience: u32, now: Sureness) -> bool {
+        let patience = patience + if now.slow { GRACE } else { 0 };
+        self.over > patience && self.since.is_none_or(|since| since >= GRACE)
+    }
+
+    fn after(self, now: Sureness, limits: Limits) -> Alarms {
+        let probability = now.probability;
+        let run = |before: u32, goes_on: bool| if goes_on { before.saturating_add(1) } else { 0 };
+        let sound = run(self.sound, probability < SOUND);
+        Alarms {
+            suspect: run(self.suspect, probability >= SUSPECT),
+            told: run(self.told, probability >= limits.told),
+            over: run(
+                self.over,
+                (now.counted && probability >= limits.counted)
+                    || self.told + 1 >= TOLD && probability >= limits.told,
+            ),
+            sound,
+            since: self.since.map(|since| since.saturating_add(1)).filter(|_| sound < RECOVERED),
+        }
+    }
+}
+
+/// What an alarm hangs on in an iteration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sureness {
+    /// In thousandths.
+    pub probability: i64,
+    /// The rules count it as the third time as well.
+    pub counted: bool,
+    /// It waits for something else, or there may be more than is seen: it gets twice as long.
+    pub slow: bool,
+}
+
+impl Sureness {
+    pub fn of(probability: i64, evidence: &Evidence) -> Self {
+        let nothings = f64::max(evidence.nothings, evidence.empties);
+        let waits = evidence.waits >= MOSTLY && evidence.tokens < f64::from(SHORT / 2);
+        // An agent whose tools are not known may say the same about other work, as long as its files tell of some.
+        let works_unseen = evidence.calls_known == 0.0 && evidence.state_back == 0.0;
+        Self { probability, counted: evidence.repeats >= 1.0 || nothings >= 3.0, slow: waits || works_unseen }
+    }
+}
+
+/// Where alarms come in a run, and whether each is one behind another. Something is done about each of them. Nothing stands
+/// for an outage.
+pub fn alarms(run: &[Option<Sureness>], limits: Limits) -> Vec<(usize, bool)> {
+    let mut state = Alarms::default();
+    let mut out = Vec::new();
+    for (at, sureness) in run.iter().enumerate() {
+        let Some(sureness) = sureness else { continue };
+        state = state.after(*sureness, limits);
+        if state.is_alarm(0, *sureness) {
+            out.push((at, state.since.is_some()));
+            state = Alarms::acted_on();
+        }
+    }
+    out
+}
+
 impl NoProgress {
     pub fn new(settings: Settings) -> Self {
         Self { settings, ..Self::default() }
@@ -115,18 +227,26 @@ impl NoProgress {
 
     /// Takes the next iteration.
     pub fn observe(&mut self, now: &Sketch) -> Judgement {
-        let (judgement, streaks) = self.judge(now);
-        self.streaks = streaks;
-        self.remember(now, judgement.novelty.is_eventful());
+        let (judgement, looked) = self.judge(now);
+        self.keep(now, looked);
         judgement
     }
 
-    fn judge(&self, now: &Sketch) -> (Judgement, Streaks) {
+    fn keep(&mut self, now: &Sketch, looked: Looked) {
+        (self.streaks, self.sums, self.alarms) = (looked.streaks, looked.sums, looked.alarms);
+        self.remember(now, looked.eventful);
+    }
+
+    fn judge(&self, now: &Sketch) -> (Judgement, Looked) {
         let novelty = self.novelty(now);
+        let eventful = novelty.is_eventful();
+        let Looked { streaks, sums, alarms, .. } =
+            Looked { streaks: self.streaks.clone(), sums: self.sums, alarms: self.alarms, eventful };
         if now.tells_outage() {
             // No evidence for anything: it calls for patience, and what was counted before still stands.
-            let streaks = Streaks { outages: self.streaks.outages + 1, ..self.streaks.clone() };
-            return (Judgement { novelty, outages: streaks.outages, ..Judgement::default() }, streaks);
+            let streaks = Streaks { outages: streaks.outages + 1, ..streaks };
+            let judgement = Judgement { novelty, outages: streaks.outages, ..Judgement::default() };
+            return (judgement, Looked { streaks, sums, alarms, eventful });
         }
         let repeats = self.count_repeats(now, novelty);
         let (nothing, empty) = self.count_nothings(now, novelty);
@@ -136,7 +256,20 @@ impl NoProgress {
         };
         let before = repeats.iter().enumerate().map(goes_on).collect();
         let streaks = Streaks { repeats, before, nothing, empty, outages: 0 };
-        (Judgement { novelty, nothing: nothing > 0, ..self.judgement(now, &streaks) }, streaks)
+        let (evidence, sums) = self.evidence(now, novelty, &streaks);
+        let model = Model::built_in();
+        let mut verdict = model.judge(&evidence);
+        if streaks.empty > 1 {
+            // One that says nothing and does nothing brings nothing: there is no need to guess.
+            verdict.probability = verdict.probability.max(SURE);
+        }
+        let sureness = Sureness::of(verdict.probability, &evidence);
+        let alarms = alarms.after(sureness, model.limits[NORMAL]);
+        let alarm = alarms.is_alarm(self.settings.patience, sureness);
+        let judgement = self.judgement(now, &streaks, alarms, (&verdict, &evidence));
+        let (nothing, evidence) = (nothing > 0, Some(Box::new(evidence)));
+        let judgement = Judgement { alarm, novelty, nothing, evidence, ..judgement };
+        (judgement, Looked { streaks, sums, alarms, eventful })
     }
 
     /// The sketches that are remembered, the newest last.
@@ -170,76 +303,53 @@ impl NoProgress {
         (nothing, if empty { self.streaks.empty + 1 } else { 0 })
     }
 
-    fn judgement(&self, now: &Sketch, streaks: &Streaks) -> Judgement {
-        let says = now.says;
-        let waits = (1..SHORT / 2).contains(&says.words)
-            && f64::from(says.waiting) >= MOSTLY * f64::from(says.words.max(says.waiting));
-        // An agent whose tools are not known may say the same about other work, as long as its files tell of some.
-        let new_state = now.state.is_some() && self.past.iter().all(|past| past.state != now.state);
-        let works_unseen = !now.calls.known && new_state;
-        let slower = if waits || works_unseen { 2 } else { 1 };
-        let patience = self.settings.patience;
-        let mut best = Judgement::default();
-        let mut consider = |seen: u32, needed: u32, period: usize, pattern: Pattern| {
-            let score = (f64::from(seen) / f64::from(needed)).min(1.0);
-            if seen > 0 && score > best.score {
-                let (alarm, iterations) = (seen >= needed, seen as usize + period);
-                best = Judgement { score, pattern: Some(pattern), alarm, iterations, ..Judgement::default() };
-            }
-        };
-        for ((period, seen), before) in (1..).zip(streaks.repeats.iter().copied()).zip(&streaks.before) {
-            let needed = (period as u32 + 1 + patience) * slower;
-            let times = (seen + before).div_ceil(period as u32) + 1;
-            let same_error = now.failed == Some(true) && now.error.is_some();
-            let pattern = if same_error {
-                Pattern::SameError { period, times }
-            } else {
-                Pattern::Repeats { period, times }
-            };
-            consider(seen, needed, period, pattern);
+    fn judgement(
+        &self,
+        now: &Sketch,
+        streaks: &Streaks,
+        alarms: Alarms,
+        (verdict, evidence): (&Verdict, &Evidence),
+    ) -> Judgement {
+        let score = verdict.probability as f64 / 1000.0;
+        let (pattern, iterations) = self.pattern(now, streaks, alarms, evidence);
+        Judgement {
+            score,
+            pattern: pattern.filter(|_| verdict.probability >= SOUND),
+            iterations: iterations.min(self.past.len() + 1),
+            reasons: verdict.reasons(evidence, REASONS),
+            ..Judgement::default()
         }
-        // One of them is nothing to talk about.
-        consider(
-            streaks.nothing.saturating_sub(1),
-            NOTHINGS - 1 + patience,
-            1,
-            Pattern::NothingToDo { times: streaks.nothing },
-        );
-        consider(
-            streaks.empty.saturating_sub(1),
-            NOTHINGS - 1 + patience,
-            1,
-            Pattern::Empty { times: streaks.empty },
-        );
-        best
     }
 }
 
 impl Detector for NoProgress {
     fn look(&mut self, now: &Sketch) -> Suspicion {
-        let (judgement, streaks) = self.judge(now);
-        self.looked = Some((streaks, judgement.novelty.is_eventful()));
-        let Judgement { score, pattern, alarm, iterations, outages, nothing, .. } = judgement;
-        let period = match pattern {
-            Some(Pattern::Repeats { period, .. } | Pattern::SameError { period, .. }) => period,
-            Some(Pattern::NothingToDo { .. } | Pattern::Empty { .. }) => 1,
-            None => 0,
-        };
-        let pattern = pattern.map(|pattern| pattern.to_string()).unwrap_or_default();
-        Suspicion { score, alarm, period, iterations, pattern, ratio: None, outage: outages > 0, nothing }
+        let (judgement, looked) = self.judge(now);
+        self.looked = Some(looked);
+        let Judgement { score, pattern, alarm, iterations, reasons, outages, nothing, .. } = judgement;
+        let score = if pattern.is_some() { score } else { 0.0 };
+        Suspicion {
+            score,
+            alarm,
+            period: pattern.map_or(0, Pattern::period),
+            iterations,
+            kind: pattern.map(Pattern::kind),
+            pattern: pattern.map(|pattern| pattern.to_string()).unwrap_or_default(),
+            reasons: if score > 0.0 { reasons } else { Vec::new() },
+            ratio: None,
+            outage: outages > 0,
+            nothing,
+        }
     }
 
     fn learn(&mut self, now: &Sketch) {
-        let (streaks, eventful) = self.looked.take().unwrap_or_else(|| {
-            let (judgement, streaks) = self.judge(now);
-            (streaks, judgement.novelty.is_eventful())
-        });
-        self.streaks = streaks;
-        self.remember(now, eventful);
+        let looked = self.looked.take().unwrap_or_else(|| self.judge(now).1);
+        self.keep(now, looked);
     }
 
     fn start_over(&mut self) {
         self.looked = None;
+        self.alarms = Alarms::acted_on();
         let Streaks { repeats, before, .. } = std::mem::take(&mut self.streaks);
         let all = |(at, repeats): (usize, u32)| repeats + before.get(at).copied().unwrap_or(0);
         self.streaks.before = repeats.into_iter().enumerate().map(all).collect();

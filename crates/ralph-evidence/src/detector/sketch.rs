@@ -96,6 +96,15 @@ pub struct Says {
     /// Words in sentences to the effect that a service is overloaded or refuses more.
     #[serde(skip_serializing_if = "is_zero")]
     pub outage: u32,
+    /// Words in sentences to the effect that it cannot go on, or that a person has to give something first.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub blocked: u32,
+    /// Words in sentences that tell of something done.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub deeds: u32,
+    /// Words in sentences to the effect that something is complete, and that tell of no deed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub done: u32,
 }
 
 /// The most words of an iteration that only tells of an outage, and how many of them must be about it.

@@ -52,7 +52,7 @@ fn what_explain_and_events_say_about_it() {
     let run = script.snapshot();
     let text = explain::render(&run, &Style::plain());
     assert!(text.contains("* output_similarity"), "{text}");
-    assert!(text.contains("stuck 1.00 after the last iteration\n  going in circles: "), "{text}");
+    assert!(text.contains("stuck 0.97 after the last iteration\n  going in circles: "), "{text}");
     assert_eq!(run.stuck.alarms, 2);
     let lines: Vec<String> =
         script.records.iter().map(|record| event_line::render(record, &Style::plain())).collect();
@@ -92,7 +92,7 @@ fn a_recorded_run_is_looked_at_again_with_other_settings() {
     insta::assert_snapshot!(seen(&StuckPlan::default()));
     let patient = seen(&StuckPlan { patience: 9, ..StuckPlan::default() });
     assert!(
-        patient.contains("no_progress (decides: redirect, then stop): no alarm\n  closest: 0.45 after #7"),
+        patient.contains("no_progress (decides: redirect, then stop): no alarm\n  closest: 0.97 after #7"),
         "{patient}"
     );
 }

@@ -12,6 +12,8 @@ fn alarm(key: &'static str, role: Use) -> Finding {
         score: 1.0,
         alarm: true,
         pattern: "the same".to_owned(),
+        kind: None,
+        reasons: Vec::new(),
         period: 1,
         ratio: (key == "similarity").then_some(0.97),
         circle: role.decides().then(Box::default),

@@ -34,6 +34,8 @@ pub fn found(plan: &StuckPlan, iteration: IterationNumber, rng: &mut Rng) -> Opt
             score,
             alarm: score == 1.0,
             pattern: "the same error".to_owned(),
+            kind: None,
+            reasons: Vec::new(),
             period: 1,
             ratio,
             circle: role.decides().then(|| Box::new(circle)),

@@ -16,18 +16,21 @@ pub(super) const MOST_VALUES: usize = 256;
 /// What stood in so many of the iterations that did bring something says nothing.
 const BOILERPLATE: f64 = 0.8;
 
-/// Which hashes have been seen, and when for the last time.
+/// Which hashes have been seen, when for the last time, and how often.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Memory(pub(super) HashMap<u32, u64>);
+pub(super) struct Memory(pub(super) HashMap<u32, (u64, u32)>);
 
 impl Memory {
     pub(super) fn learn(&mut self, hashes: impl Iterator<Item = u32>, now: u64) {
-        self.0.extend(hashes.map(|hash| (hash, now)));
+        for hash in hashes {
+            let known = self.0.entry(hash).or_default();
+            *known = (now, known.1.saturating_add(1));
+        }
     }
 
     pub(super) fn forget(&mut self, hashes: impl Iterator<Item = u32>, then: u64) {
         for hash in hashes {
-            if self.0.get(&hash) == Some(&then) {
+            if self.0.get(&hash).is_some_and(|(last, _)| *last == then) {
                 self.0.remove(&hash);
             }
         }
@@ -35,6 +38,11 @@ impl Memory {
 
     pub(super) fn knows(&self, hash: u32) -> bool {
         self.0.contains_key(&hash)
+    }
+
+    /// In how many iterations it stood.
+    pub(super) fn times(&self, hash: u32) -> u32 {
+        self.0.get(&hash).map_or(0, |(_, times)| *times)
     }
 }
 
@@ -97,12 +105,16 @@ impl NoProgress {
             self.shingles.forget(old.shingles.at(0), then);
             self.named.forget(old.named.at(0), then);
             self.calls.forget(old.calls.what.iter().copied(), then);
+            self.results.forget(old.calls.results.iter().copied(), then);
+            self.errors.forget(old.errors.at(0), then);
         }
         self.facts.learn(now.facts.at(0), self.count);
         self.words.learn(now.words.at(0), self.count);
         self.shingles.learn(now.shingles.at(0), self.count);
         self.named.learn(now.named.at(0), self.count);
         self.calls.learn(now.calls.what.iter().copied(), self.count);
+        self.results.learn(now.calls.results.iter().copied(), self.count);
+        self.errors.learn(now.errors.at(0), self.count);
         for (key, value) in now.standing() {
             let known = self.marks.entry(key).or_default();
             if !known.contains(&value) {

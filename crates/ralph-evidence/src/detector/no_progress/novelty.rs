@@ -6,7 +6,7 @@ use super::memory::Memory;
 use super::{AMBIGUOUS, Counts, NoProgress, Sample, Sketch};
 
 /// What is new is judged at the coarsest sample of so many iterations.
-const RECENT: usize = 8;
+pub(super) const RECENT: usize = 8;
 /// New words and new word triples in an iteration that still is quiet: two or three sentences.
 const NEW_WORDS: f64 = 18.0;
 const NEW_SHINGLES: f64 = 45.0;
@@ -38,6 +38,7 @@ pub struct Novelty {
     pub all_words: f64,
     /// Words in threes.
     pub shingles: f64,
+    pub all_shingles: f64,
     /// Words in threes, one of them a fact.
     pub named: f64,
     pub all_named: f64,
@@ -68,7 +69,7 @@ impl Novelty {
 impl NoProgress {
     pub(super) fn novelty(&self, now: &Sketch) -> Novelty {
         let (words, all_words) = self.unseen(now, &self.words, |sketch| &sketch.words);
-        let (shingles, _) = self.unseen(now, &self.shingles, |sketch| &sketch.shingles);
+        let (shingles, all_shingles) = self.unseen(now, &self.shingles, |sketch| &sketch.shingles);
         let (named, all_named) = self.unseen(now, &self.named, |sketch| &sketch.named);
         let (facts, all_facts) = self.unseen(now, &self.facts, |sketch| &sketch.facts);
         Novelty {
@@ -77,6 +78,7 @@ impl NoProgress {
             words,
             all_words,
             shingles,
+            all_shingles,
             named,
             all_named,
             facts,

@@ -33,7 +33,7 @@ impl NoProgress {
     }
 
     /// Whether an iteration changed the tree as it was never changed before, and did not fail.
-    fn makes_fresh_changes(&self, now: &Sketch) -> bool {
+    pub(super) fn makes_fresh_changes(&self, now: &Sketch) -> bool {
         let changes = &now.calls.changes;
         let fresh = changes.iter().filter(|call| !self.calls.knows(**call)).count();
         let new_state = now.state.is_some() && self.past.iter().all(|past| past.state != now.state);
@@ -54,7 +54,7 @@ impl NoProgress {
     }
 
     /// What two iterations share besides boilerplate.
-    fn shared(&self, now: &Sample, then: &Sample) -> Overlap {
+    pub(super) fn shared(&self, now: &Sample, then: &Sample) -> Overlap {
         let level = now.level().max(then.level());
         let mut shared = Overlap { both: 0, here: 0, there: 0 };
         for hash in now.at(level).filter(|hash| !self.is_boilerplate(*hash)) {

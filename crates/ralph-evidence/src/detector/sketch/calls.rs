@@ -21,6 +21,9 @@ pub struct Calls {
     /// Those of them that were meant to change something and did not fail.
     #[serde(with = "hashes", skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<u32>,
+    /// Name, arguments and result of the first ones, where results are known.
+    #[serde(with = "hashes", skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<u32>,
 }
 
 impl Calls {
@@ -39,21 +42,31 @@ impl Calls {
 
     /// How many calls two iterations have in common, of the larger number.
     pub(in crate::detector) fn alike(&self, other: &Calls) -> f64 {
-        let (mut a, mut b) = (self.what.iter().peekable(), other.what.iter().peekable());
-        let mut both = 0;
-        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
-            match x.cmp(y) {
-                std::cmp::Ordering::Less => drop(a.next()),
-                std::cmp::Ordering::Greater => drop(b.next()),
-                std::cmp::Ordering::Equal => {
-                    both += 1;
-                    a.next();
-                    b.next();
-                }
+        alike(&self.what, &other.what)
+    }
+
+    /// How many of them had the same result.
+    pub(in crate::detector) fn alike_in_results(&self, other: &Calls) -> f64 {
+        alike(&self.results, &other.results)
+    }
+}
+
+/// How many members two sorted lists have in common, of the larger number.
+fn alike(here: &[u32], there: &[u32]) -> f64 {
+    let (mut a, mut b) = (here.iter().peekable(), there.iter().peekable());
+    let mut both = 0;
+    while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+        match x.cmp(y) {
+            std::cmp::Ordering::Less => drop(a.next()),
+            std::cmp::Ordering::Greater => drop(b.next()),
+            std::cmp::Ordering::Equal => {
+                both += 1;
+                a.next();
+                b.next();
             }
         }
-        share(both, self.what.len().max(other.what.len()))
     }
+    share(both, here.len().max(there.len()))
 }
 
 mod hashes {

@@ -41,6 +41,8 @@ const MOST_SHINGLES: usize = 256;
 const MOST_ERRORS: usize = 24;
 const MOST_LINES: usize = 768;
 const MOST_CALLS: usize = 64;
+/// Lines of what a tool printed that tell one result from another.
+const RESULT_LINES: usize = 40;
 
 /// Reads what an iteration prints and does.
 #[derive(Debug)]
@@ -190,6 +192,7 @@ impl Sketcher {
         sketch.numbers =
             self.numbers.values.into_iter().map(|(key, (value, counts))| (key, value, counts)).collect();
         sketch.calls.what.sort_unstable();
+        sketch.calls.results.sort_unstable();
         (sketch.signature, sketch.failing) = self.signature.finish();
         sketch
     }
@@ -209,7 +212,13 @@ impl Sketcher {
         let what = tokens.iter().fold(what, |hasher, token| hasher.number(token.hash));
         let failed = tool.ok == Some(false) || tool.exit_code.is_some_and(|code| code != 0);
         let changing = matches!(tool.kind, ToolKind::Write | ToolKind::Edit);
+        let printed = Hasher::new().number(what.finish());
+        let printed = tool.output.lines().take(RESULT_LINES).fold(printed, |hasher, line| {
+            text::tokens(&text::clean(&line.as_bytes()[..line.len().min(MAX_LINE)]), &mut tokens);
+            tokens.iter().fold(hasher, |hasher, token| hasher.number(token.hash))
+        });
         self.add_call(short(what.finish()), failed, changing);
+        self.add_result(short(printed.number(u64::from(failed)).finish()));
         match tool.kind {
             _ if failed => self.signature.failed_call(tool.name, told, tool.exit_code),
             ToolKind::Write | ToolKind::Edit => self.signature.call(tool.path, None),
@@ -240,6 +249,14 @@ impl Sketcher {
             }
         }
         self.sketch.failed = Some(failed);
+    }
+
+    /// What a call came to, the call included.
+    pub(in crate::detector) fn add_result(&mut self, result: u32) {
+        let results = &mut self.sketch.calls.results;
+        if results.len() < MOST_CALLS {
+            results.push(result);
+        }
     }
 
     /// The stream names tools, even if none was called.

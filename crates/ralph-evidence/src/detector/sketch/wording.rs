@@ -10,6 +10,9 @@ pub(super) struct Senses {
     pub(super) idle: bool,
     pub(super) waiting: bool,
     pub(super) outage: bool,
+    pub(super) blocked: bool,
+    pub(super) deed: bool,
+    pub(super) done: bool,
 }
 
 /// What ends a clause.
@@ -34,7 +37,10 @@ impl Senses {
         let refused =
             has(Sense::LIMITED, Sense::LIMIT) || clause.to_lowercase().contains("too many requests");
         let outage = (sense.is(Sense::OUTAGE) || refused) && !sense.is(Sense::ACT) && !is_about_code(clause);
-        Self { words, idle: idle && !sense.is(Sense::ACT), waiting: sense.is(Sense::WAIT), outage }
+        let deed = sense.is(Sense::ACT);
+        let blocked = (sense.is(Sense::BLOCKED) || has(Sense::PERSON, Sense::NEED)) && !deed;
+        let done = sense.is(Sense::DONE) && !deed;
+        Self { words, idle: idle && !deed, waiting: sense.is(Sense::WAIT), outage, blocked, deed, done }
     }
 }
 

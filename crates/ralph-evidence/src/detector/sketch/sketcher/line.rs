@@ -154,6 +154,9 @@ impl Sketcher {
             if sense.outage {
                 says.outage += sense.words;
             }
+            says.blocked += if sense.blocked { sense.words } else { 0 };
+            says.deeds += if sense.deed { sense.words } else { 0 };
+            says.done += if sense.done { sense.words } else { 0 };
         }
     }
 
