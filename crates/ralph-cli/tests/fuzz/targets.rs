@@ -16,6 +16,7 @@ use ralph_core::record::{Chain, Record};
 use ralph_evidence::gitignore::Rules;
 use ralph_evidence::{git_index, redact};
 use ralph_model::Asked;
+use ralph_runtime::proxy::{body, head};
 
 use crate::corpus::{files, indexes, lines};
 
@@ -34,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "emit", corpus: emit_corpus, run: emit },
     Target { name: "gitignore", corpus: gitignore_corpus, run: gitignore },
     Target { name: "git_index", corpus: indexes, run: index },
+    Target { name: "proxy", corpus: proxy_corpus, run: proxy },
     Target { name: "redact", corpus: || files("crates/ralph-agents/transcripts", ".jsonl"), run: redaction },
 ];
 
@@ -196,6 +198,49 @@ fn index(input: &[u8]) {
             // Version 4 shares beginnings, so more comes out than went in, but no more than this.
             assert!(bytes <= input.len() * input.len() + 1);
         }
+    }
+}
+
+fn proxy_corpus() -> Vec<Vec<u8>> {
+    [
+        "CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\nProxy-Authorization: Basic eDp5\r\n\r\n\x16\x03\x01",
+        "GET http://a.b:81/c?d=e#f HTTP/1.1\r\nHost: a.b\r\nConnection: close, X-Own\r\nX-Own: 1\r\n\r\n",
+        "POST /to/a.b/v1/messages HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhelloGET / HTTP/1.1\r\n\r\n",
+        "POST http://[::1]:8/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nT: u\r\n\r\nmore",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into()
+}
+
+/// What is passed on means to the next reader what it meant here.
+fn proxy(input: &[u8]) {
+    let whole = head::end(input, 0);
+    for seen in [1, input.len() / 2, input.len().saturating_sub(2)] {
+        let found = |end: usize| head::end(input.get(..end).unwrap_or_default(), 0).ok().flatten();
+        if found(seen).is_none() {
+            assert_eq!(head::end(input, seen), whole, "however it comes");
+        }
+    }
+    let Ok(Some(end)) = whole else { return };
+    let (bytes, rest) = input.split_at(end);
+    let Ok(read) = head::parse(bytes) else { return };
+    // A tunnel is not passed on, and two headers more may be too many.
+    if matches!(read.target, head::Target::Tunnel(_)) || read.headers.len() > 126 {
+        return;
+    }
+    let place = head::Place { host: "a.b".to_owned(), port: 81 };
+    let forwarded = read.forwarded(&place, 80, "/x");
+    assert_eq!(head::end(&forwarded, 0), Ok(Some(forwarded.len())), "one head");
+    let again = head::parse(&forwarded).expect("what is passed on can be read");
+    assert_eq!((&again.method, again.body), (&read.method, read.body));
+    let hosts = again.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+    assert_eq!(hosts.map(|(_, value)| &value[..]).collect::<Vec<_>>(), [b"a.b:81"]);
+    let pass = |bytes: &[u8]| {
+        let (mut from, mut to) = (bytes, Vec::new());
+        body::pass(read.body, &mut from, &mut to).ok().map(|()| (to, from.len()))
+    };
+    if let Some((to, _)) = pass(rest) {
+        assert_eq!(pass(&to), Some((to.clone(), 0)), "one body");
     }
 }
 

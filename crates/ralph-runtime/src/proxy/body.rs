@@ -11,7 +11,7 @@ const MAX_CHUNK_LINE: usize = 256;
 const MAX_TRAILERS: usize = 8 * 1024;
 
 /// Passes the body on. An error of `from` or of `to` ends it.
-pub(super) fn pass(body: Body, from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+pub fn pass(body: Body, from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     match body {
         Body::Nothing => Ok(()),
         Body::Length(length) => pass_bytes(length, from, to),

@@ -11,7 +11,7 @@
 //! A thread for each connection, of which there are a bounded number. When the program has ended so has its proxy, with all
 //! its connections.
 
-mod body;
+pub mod body;
 mod connection;
 mod dial;
 pub mod head;
