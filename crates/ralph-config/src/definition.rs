@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::{AgentDef, CliDef, EnvName};
 use super::commands::{CommandDef, Name};
 use super::hat_def::Hats;
+use super::secrets::SecretDef;
 
 /// What ralph runs, on which prompt, and when it stops.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -120,6 +121,9 @@ pub struct Definition {
     pub redact: Vec<Regex>,
     /// Variables of ralph's environment whose values are secret, whatever they are called.
     pub redact_env: Vec<EnvName>,
+    /// Keys that the agent uses and never has: it gets a placeholder, and ralph's proxy puts the key into requests to the hosts that
+    /// are named. With `sandbox: strict`, and for agents that can be told whom to speak to.
+    pub secrets: Vec<SecretDef>,
     /// Several roles on one task, which hand work to each other by publishing topics: a mapping from the name of each hat
     /// to what it hears and may publish.
     pub hats: Hats,
@@ -170,6 +174,7 @@ impl Default for Definition {
             core: Core::default(),
             redact: Vec::new(),
             redact_env: Vec::new(),
+            secrets: Vec::new(),
             hats: Hats::default(),
         }
     }

@@ -30,6 +30,7 @@ mod ralph_md;
 mod reader;
 mod resume;
 mod schema;
+mod secrets;
 mod show;
 mod source;
 mod sources;

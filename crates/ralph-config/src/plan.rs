@@ -24,13 +24,11 @@ impl Loaded {
     pub fn to_plan(&self, log_dir: Option<PathBuf>, is_root: bool) -> Result<Plan, ConfigError> {
         let definition = &self.definition;
         let mut found = Vec::new();
-        let at = |path: &str, message: String| self.settings.at(path, message);
         let in_sandbox = is_root && any_sandbox(definition);
         let agent = self.agent.to_plan(in_sandbox);
-        let agent = agent.map_err(|message| found.push(at(self.agent_path(), message))).ok();
+        let agent = agent.map_err(|message| found.push(self.settings.at(self.agent_path(), message))).ok();
         let fallback: Vec<AgentPlan> = keep(self.fallback(in_sandbox), &mut found);
         let mut event_loop = definition.event_loop.clone();
-        let args = self.args.clone().unwrap_or_default();
         let folder = self.file.as_deref().and_then(Path::parent);
         let given = self.args.as_ref();
         let commands = commands::plan(&self.settings, definition, given, &self.workspace, folder);
@@ -47,6 +45,7 @@ impl Loaded {
         let silence = default_silence(agent.iter().chain(&fallback), hats.as_deref());
         event_loop.silence_timeout.get_or_insert(silence);
         found.extend(idle::check(&self.settings, definition));
+        let secrets = self.secrets(&mut found);
         let (Some(agent), true) = (agent, found.is_empty()) else {
             let nothing = || Diagnostic::new("there is no plan").into();
             return Err(ConfigError::from_all(found).unwrap_or_else(nothing));
@@ -58,7 +57,7 @@ impl Loaded {
             idle: definition.idle.clone(),
             on_state: definition.on_state.clone(),
             wake: definition.wake.clone(),
-            args,
+            args: self.args.clone().unwrap_or_default(),
             credit,
             fallback,
             prices: prices(definition),
@@ -87,6 +86,7 @@ impl Loaded {
             log_dir,
             redact: definition.redact.clone(),
             redact_env: definition.redact_env.iter().map(|name| name.0.clone()).collect(),
+            secrets,
             hats,
             ..Plan::new(&self.name, &self.workspace, self.task.clone(), agent)
         })

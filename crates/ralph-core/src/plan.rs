@@ -15,6 +15,7 @@ mod net;
 mod protect;
 mod quota;
 mod sandbox;
+mod secret;
 mod section;
 mod signals;
 mod stop;
@@ -48,6 +49,7 @@ pub use memory::{Context, ContextChange, Core, CoreChange, Memory, MemoryChange}
 pub use net::{Switch, WorktreeLists, WorktreePlan};
 pub use protect::{Protect, ProtectLists, ProtectPolicy};
 pub use sandbox::{SandboxAccess, SandboxFallback, SandboxLevel, SandboxPlan};
+pub use secret::{SecretPlan, split_url};
 pub use signals::SignalPlan;
 pub use stop::{NoErrors, Stop, StopChange, TamperingPolicy};
 pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckChange, StuckPlan, Use};
@@ -161,6 +163,9 @@ pub struct Plan {
     /// Variables of ralph's environment whose values are secret, whatever they are called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redact_env: Vec<String>,
+    /// Keys that agents use and never have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretPlan>,
     /// The roles, where there is more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hats: Option<Box<HatsPlan>>,
@@ -210,6 +215,7 @@ impl Plan {
             log_dir: None,
             redact: Vec::new(),
             redact_env: Vec::new(),
+            secrets: Vec::new(),
             hats: None,
         }
     }

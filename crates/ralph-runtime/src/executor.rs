@@ -25,7 +25,7 @@ use crate::group::Group;
 use crate::ledger;
 use crate::lock;
 use crate::process::Supervisor;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, keys};
 use crate::secrets::Secrets;
 use crate::timer::Timers;
 use crate::token::Tokens;
@@ -143,7 +143,8 @@ impl RunContext {
             ("RALPH_BIN", self.bin(level).join("ralph").into_os_string()),
         ];
         let own = own.into_iter().map(|(key, value)| (OsString::from(key), Some(value)));
-        own.chain(self.sandbox.environment(level)).collect()
+        let gone = keys::taken_away(&self.plan).into_iter().map(|name| (name.into(), None));
+        own.chain(gone).chain(self.sandbox.environment(level)).collect()
     }
 }
 

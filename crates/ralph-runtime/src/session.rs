@@ -29,7 +29,7 @@ use crate::executor::{Executor, Prepared};
 use crate::footprints::Footprints;
 use crate::journal::{self, Cut, FileStorage, Journal, JournalError, OpenError, Storage};
 use crate::process::{self, KeeperNews, Supervisor};
-use crate::sandbox::{Sandbox, Unenforceable};
+use crate::sandbox::{Sandbox, Unenforceable, keys};
 use crate::secrets::Secrets;
 use crate::signals::Heard;
 use crate::sketches::Sketches;
@@ -386,7 +386,9 @@ fn supervisor(plan: &Plan, inbox: &Sender<Envelope>) -> io::Result<Supervisor> {
         };
         let _ = inbox.send(Input::Report(report).into());
     };
-    Ok(Supervisor::new(process::keeper_exe()?, 1, contain).telling(tell))
+    let supervisor = Supervisor::new(process::keeper_exe()?, 1, contain).telling(tell);
+    // Nothing that an agent could look into has the keys that are kept from it.
+    Ok(supervisor.without(keys::taken_away(plan)))
 }
 
 /// Begins to save the tree as it is now.

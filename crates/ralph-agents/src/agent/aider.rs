@@ -2,7 +2,7 @@
 
 use super::any_command::TextDialogue;
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, Told, ToolResults};
+use super::{AgentDef, BaseUrl, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, Scope};
 use crate::stream::text;
@@ -13,6 +13,14 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "aider: one message from a file, then it ends.",
     folders: &["~/.aider/", "~/.aider.conf.yml"],
     hosts: &[],
+    base_urls: &[
+        BaseUrl { key: "OPENAI_API_KEY", variable: "OPENAI_API_BASE", usual: "https://api.openai.com/v1" },
+        BaseUrl {
+            key: "ANTHROPIC_API_KEY",
+            variable: "ANTHROPIC_API_BASE",
+            usual: "https://api.anthropic.com",
+        },
+    ],
     stream: StreamFacts {
         format: "aider-text",
         end_event: false,

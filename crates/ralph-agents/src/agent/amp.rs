@@ -11,6 +11,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "Amp.",
     folders: &["~/.config/amp/", "~/.local/share/amp/", "~/.cache/amp/"],
     hosts: &["ampcode.com"],
+    base_urls: &[],
     stream: StreamFacts {
         format: "amp-stream-json",
         end_event: true,

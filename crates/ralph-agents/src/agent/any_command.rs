@@ -13,6 +13,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "Any program: the prompt on stdin, plain text on stdout.",
     folders: &[],
     hosts: &[],
+    base_urls: &[],
     stream: StreamFacts {
         format: "text",
         end_event: false,

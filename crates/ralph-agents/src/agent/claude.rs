@@ -12,7 +12,7 @@ use ralph_core::usage::Usage;
 use self::line::*;
 use self::torn::Torn;
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, Told, ToolResults};
+use super::{AgentDef, BaseUrl, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, LimitStatus, Scope};
 use crate::stream::lax::{List, Obj, Str};
@@ -34,6 +34,18 @@ pub(super) const DEF: AgentDef = AgentDef {
         "~/.local/state/claude/",
     ],
     hosts: &["api.anthropic.com", "platform.claude.com", "console.anthropic.com", "claude.ai"],
+    base_urls: &[
+        BaseUrl {
+            key: "ANTHROPIC_API_KEY",
+            variable: "ANTHROPIC_BASE_URL",
+            usual: "https://api.anthropic.com",
+        },
+        BaseUrl {
+            key: "ANTHROPIC_AUTH_TOKEN",
+            variable: "ANTHROPIC_BASE_URL",
+            usual: "https://api.anthropic.com",
+        },
+    ],
     stream: StreamFacts {
         format: "claude-stream-json",
         end_event: true,

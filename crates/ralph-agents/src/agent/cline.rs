@@ -16,6 +16,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "Cline.",
     folders: &["~/.cline/"],
     hosts: &["api.cline.bot"],
+    base_urls: &[],
     stream: StreamFacts {
         format: "cline-json",
         end_event: true,

@@ -16,6 +16,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "OpenAI Codex.",
     folders: &["~/.codex/"],
     hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
+    base_urls: &[],
     stream: StreamFacts {
         format: "codex-json",
         end_event: true,

@@ -2,7 +2,7 @@
 //! tells. Final word: the last assistant message that calls no tool.
 
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, Told, ToolResults};
+use super::{AgentDef, BaseUrl, StreamFacts, Told, ToolResults};
 use crate::failure::class::class_of;
 use crate::signal::AgentSignal;
 use crate::stream::json::Json;
@@ -15,6 +15,11 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "GitHub Copilot CLI.",
     folders: &["~/.copilot/", "~/.config/github-copilot", "~/.config/gh"],
     hosts: &["api.github.com", "github.com", "*.githubcopilot.com"],
+    base_urls: &[BaseUrl {
+        key: "COPILOT_PROVIDER_API_KEY",
+        variable: "COPILOT_PROVIDER_BASE_URL",
+        usual: "https://api.openai.com/v1",
+    }],
     stream: StreamFacts {
         format: "copilot-json",
         end_event: true,

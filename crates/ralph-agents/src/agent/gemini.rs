@@ -4,7 +4,7 @@
 use ralph_core::usage::Usage;
 
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, Told, ToolResults};
+use super::{AgentDef, BaseUrl, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
@@ -18,6 +18,11 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "Gemini CLI.",
     folders: &["~/.gemini/"],
     hosts: &["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
+    base_urls: &[BaseUrl {
+        key: "GEMINI_API_KEY",
+        variable: "GOOGLE_GEMINI_BASE_URL",
+        usual: "https://generativelanguage.googleapis.com",
+    }],
     stream: StreamFacts {
         format: "gemini-stream-json",
         end_event: true,

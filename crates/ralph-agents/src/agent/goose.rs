@@ -4,7 +4,7 @@
 use ralph_core::usage::Usage;
 
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, Told, ToolResults};
+use super::{AgentDef, BaseUrl, StreamFacts, Told, ToolResults};
 use crate::failure::class::{class_of, status_in};
 use crate::signal::{AgentSignal, Scope};
 use crate::stream::json::Json;
@@ -18,6 +18,10 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "goose.",
     folders: &["~/.config/goose/", "~/.local/share/goose/", "~/.local/state/goose/"],
     hosts: &[],
+    base_urls: &[
+        BaseUrl { key: "OPENAI_API_KEY", variable: "OPENAI_HOST", usual: "https://api.openai.com" },
+        BaseUrl { key: "ANTHROPIC_API_KEY", variable: "ANTHROPIC_HOST", usual: "https://api.anthropic.com" },
+    ],
     stream: StreamFacts {
         format: "goose-stream-json",
         end_event: true,

@@ -15,6 +15,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "Kimi Code.",
     folders: &["~/.kimi/"],
     hosts: &["api.moonshot.ai", "api.moonshot.cn", "api.kimi.com", "auth.kimi.com"],
+    base_urls: &[],
     stream: StreamFacts {
         format: "kimi-stream-json",
         end_event: true,

@@ -54,9 +54,22 @@ pub struct AgentDef {
     pub folders: &'static [&'static str],
     /// The hosts that its program itself speaks to: its model and its login, where it has one of its own. A strict sandbox lets it.
     pub hosts: &'static [&'static str],
+    /// How it is told whom to speak to, for each variable in which it looks for a key.
+    pub base_urls: &'static [BaseUrl],
     pub stream: StreamFacts,
     line: CommandLine,
     dialogue: fn() -> Box<dyn Dialogue>,
+}
+
+/// A variable that names the service behind a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BaseUrl {
+    /// The variable of the key.
+    pub key: &'static str,
+    /// The variable of the address.
+    pub variable: &'static str,
+    /// What it is where the user says nothing.
+    pub usual: &'static str,
 }
 
 /// What an agent's output can tell.

@@ -21,6 +21,7 @@ pub(super) const DEF: AgentDef = AgentDef {
         "~/.cache/opencode/",
     ],
     hosts: &["opencode.ai", "models.dev"],
+    base_urls: &[],
     stream: StreamFacts {
         format: "opencode-json",
         end_event: false,

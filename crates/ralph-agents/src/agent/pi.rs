@@ -16,6 +16,7 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "pi.",
     folders: &["~/.pi/"],
     hosts: &[],
+    base_urls: &[],
     stream: StreamFacts {
         format: "pi-json",
         end_event: true,

@@ -3,7 +3,7 @@
 
 use super::claude::{Claude, Dialect};
 use super::command::{CommandLine, Flag, Model, Prompt};
-use super::{AgentDef, StreamFacts, Told, ToolResults};
+use super::{AgentDef, BaseUrl, StreamFacts, Told, ToolResults};
 use crate::failure::class::status_in;
 use crate::signal::AgentSignal;
 use crate::stream::{LineDialogue, text};
@@ -14,6 +14,11 @@ pub(super) const DEF: AgentDef = AgentDef {
     summary: "Qwen Code.",
     folders: &["~/.qwen/"],
     hosts: &["chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"],
+    base_urls: &[BaseUrl {
+        key: "OPENAI_API_KEY",
+        variable: "OPENAI_BASE_URL",
+        usual: "https://api.openai.com/v1",
+    }],
     stream: StreamFacts {
         format: "qwen-stream-json",
         end_event: true,

@@ -14,6 +14,7 @@ const DEF: AgentDef = AgentDef {
     summary: "A sample.",
     folders: &[],
     hosts: &[],
+    base_urls: &[],
     stream: StreamFacts {
         format: "sample-lines",
         end_event: true,

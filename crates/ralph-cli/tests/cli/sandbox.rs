@@ -1,6 +1,7 @@
 //! What a sandboxed agent, and a sandboxed gate, can reach; and that one which cannot be had is refused.
 
 mod network;
+mod secrets;
 
 use std::fs;
 use std::net::TcpListener;

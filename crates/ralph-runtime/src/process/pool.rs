@@ -84,6 +84,9 @@ impl Keeper {
         if kind == Kind::Namespace {
             command.arg(NAMESPACE_ARG);
         }
+        for name in lock(&pool.without).iter() {
+            command.env_remove(name);
+        }
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pool.children.add(|| command.spawn())?;
         let stdout = child.stdout.take().map(OwnedFd::from);
@@ -156,6 +159,8 @@ pub(super) struct Pool {
     /// Why there are no namespaces here, once that is known.
     refused: Mutex<Option<String>>,
     warm: Mutex<Vec<Keeper>>,
+    /// Variables that no keeper has.
+    without: Mutex<Vec<String>>,
     /// Held while keepers are made ready ahead of time.
     starting: Mutex<()>,
     pub(super) children: Children,
@@ -167,6 +172,7 @@ impl Pool {
     pub(super) fn new(exe: PathBuf, size: usize, contain: Contain) -> Self {
         let (refused, warm, starting) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self {
+            without: Mutex::default(),
             exe,
             size,
             contain,
@@ -187,6 +193,10 @@ impl Pool {
         if let Some(tell) = self.told.get() {
             tell(news);
         }
+    }
+
+    pub(super) fn without(&self, variables: Vec<String>) {
+        *lock(&self.without) = variables;
     }
 
     fn warm(&self) -> MutexGuard<'_, Vec<Keeper>> {

@@ -40,6 +40,12 @@ impl Supervisor {
         self
     }
 
+    /// Keepers are started without these variables, and so are programs.
+    pub fn without(self, variables: Vec<String>) -> Self {
+        self.pool.without(variables);
+        self
+    }
+
     /// What keeps programs together here, found by trying.
     pub fn containment(&self) -> io::Result<Containment> {
         self.pool.containment()

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::dial::{self, NoWay};
 use super::head::{self, Head, Place, Target};
-use super::{Line, body};
+use super::keys::{self, Key, TakeOut};
+use super::{Line, body, tls};
 use crate::lock;
 
 /// A head comes within this time, or not at all.
@@ -73,17 +74,41 @@ fn answer(line: &Line, asked: Asked, client: &TcpStream) -> Result<(), NoWay> {
             let server = open(line, &place)?;
             let head = asked.head.forwarded(&place, 80, &path);
             // From here on the answer is the server's.
-            let _ = exchange(&asked, &head, client, server);
+            let _ = exchange(&asked, &head, client, server, client);
             Ok(())
         }
-        Target::Here(_) => Err(NoWay::new(404, "this is ralph's proxy; there is nothing else here")),
+        Target::Here(path) => match path.strip_prefix(super::TO) {
+            Some(to) => with_keys(line, asked, to, client),
+            None => Err(NoWay::new(404, "this is ralph's proxy; there is nothing else here")),
+        },
     }
+}
+
+/// Sends a request on by TLS, with the keys of its host.
+fn with_keys(line: &Line, mut asked: Asked, to: &str, client: &TcpStream) -> Result<(), NoWay> {
+    let (place, path) = head::behind(to).map_err(|refused| NoWay::new(400, refused.0))?;
+    let keys: Vec<&Key> = line.rules.keys.iter().filter(|key| key.is_for(&place)).collect();
+    if keys.is_empty() {
+        let why = format!("{}:{} is the host of no key of this run (`secrets`)", place.host, place.port);
+        return Err(NoWay::new(403, why));
+    }
+    let hosts: Vec<_> = keys.iter().flat_map(|key| key.hosts().to_vec()).collect();
+    let server = tune(line, dial::connect(&place, &hosts)?)?;
+    let server = tls::connect(&place.host, server).map_err(|why| NoWay::new(502, why))?;
+    let path = keys::put_in(&mut asked.head, &path, &keys);
+    let head = asked.head.forwarded(&place, 443, &path);
+    let mut answer = TakeOut::new(&keys, client);
+    let _ = exchange(&asked, &head, client, server, &mut answer).and_then(|()| answer.finish());
+    Ok(())
 }
 
 /// A connection to a place, if that is named.
 fn open(line: &Line, place: &Place) -> Result<TcpStream, NoWay> {
     dial::is_named(place, &line.rules.hosts)?;
-    let server = dial::connect(place, &line.rules.hosts)?;
+    tune(line, dial::connect(place, &line.rules.hosts)?)
+}
+
+fn tune(line: &Line, server: TcpStream) -> Result<TcpStream, NoWay> {
     let ready = server
         .set_nodelay(true)
         .and_then(|()| server.set_read_timeout(Some(IDLE)))
@@ -145,6 +170,7 @@ fn exchange(
     head: &[u8],
     mut client: &TcpStream,
     mut server: impl Read + Write,
+    back: impl Write,
 ) -> io::Result<()> {
     server.write_all(head)?;
     if asked.head.expects_word() {
@@ -153,7 +179,7 @@ fn exchange(
     let mut from = BufReader::new(asked.rest.as_slice().chain(client));
     // A server may answer before it has read everything: the answer is what counts.
     let _ = server.flush().and_then(|()| body::pass(asked.head.body, &mut from, &mut server));
-    copy(server, client, &Mutex::new(Instant::now()))
+    copy(server, back, &Mutex::new(Instant::now()))
 }
 
 fn refuse(client: &mut TcpStream, no_way: &NoWay) {

@@ -193,6 +193,13 @@ const OF_THE_CONNECTION: [&str; 9] = [
     "expect",
 ];
 
+/// `host/path` of an address at the proxy itself.
+pub fn behind(text: &str) -> Result<(Place, String), Refused> {
+    let (authority, path) = text.split_at(text.find(['/', '?']).unwrap_or(text.len()));
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    Ok((place(authority, Some(443))?, path))
+}
+
 impl Head {
     /// The head as the server behind gets it: one request, after which it closes.
     pub fn forwarded(&self, place: &Place, usual_port: u16, path: &str) -> Vec<u8> {

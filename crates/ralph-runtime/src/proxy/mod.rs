@@ -6,6 +6,8 @@
 //!
 //! - `head.rs`, `body.rs`: a request, read strictly.
 //! - `dial.rs`: which hosts and addresses, and the connection to one.
+//! - `keys.rs`, `tls.rs`: what goes to `/to/HOST/…` of the proxy itself is sent on by TLS, with keys that the program has
+//!   placeholders for.
 //! - `connection.rs`: what becomes of one request.
 //!
 //! A thread for each connection, of which there are a bounded number. When the program has ended so has its proxy, with all
@@ -15,6 +17,8 @@ pub mod body;
 mod connection;
 mod dial;
 pub mod head;
+mod keys;
+mod tls;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -26,11 +30,16 @@ use std::time::Duration;
 
 use ralph_core::plan::Host;
 
+pub(crate) use self::keys::Key;
+
 use crate::lock;
+use crate::process::confine::Network;
 use crate::process::{Door, Doorway, PROXY_AT, Spec};
 
 /// So many connections at the same time. The next one waits.
 const MAX_CONNECTIONS: usize = 128;
+/// What stands before the host in a path of the proxy itself.
+pub(crate) const TO: &str = "/to/";
 const STACK: usize = 256 * 1024;
 /// How long to wait for a connection to end where the system has no room for another one.
 const NO_ROOM: Duration = Duration::from_secs(1);
@@ -39,6 +48,7 @@ const NO_ROOM: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rules {
     pub(crate) hosts: Vec<Host>,
+    pub(crate) keys: Vec<Key>,
 }
 
 /// The proxy of one program. Ends when it is dropped.
@@ -89,6 +99,9 @@ impl Proxy {
         let opened = Self::open(rules).map_err(|error| format!("no proxy for its network: {error}"))?;
         let (proxy, door) = opened;
         spec.door = Some(door);
+        if let Some(reach) = &mut spec.confine.reach {
+            reach.network = Network::Proxy;
+        }
         Ok(Some(proxy))
     }
 

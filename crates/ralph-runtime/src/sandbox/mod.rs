@@ -2,6 +2,7 @@
 //!
 //! `places.rs` knows the machine; `process/confine/` enforces.
 
+pub(crate) mod keys;
 mod places;
 
 use std::ffi::OsString;
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 
 use ralph_agents::agent;
 use ralph_core::event::{ContainedBy, Containment, SandboxInForce};
-use ralph_core::plan::{AgentPlan, Contain, Host, Limits, Plan, SandboxFallback, SandboxLevel, SandboxPlan};
+use ralph_core::plan::{
+    AgentPlan, Contain, EnvSource, Host, Limits, Plan, SandboxFallback, SandboxLevel, SandboxPlan, SecretPlan,
+};
 use ralph_store::{RunDir, short_folder};
 
 use crate::process::cgroup::Ground;
@@ -36,12 +39,18 @@ pub(crate) struct Sandbox {
     is_namespace: bool,
     /// Nothing can be confined here, and the definition allows that.
     is_off: bool,
+    /// Files that hold keys which nothing in a sandbox has.
+    key_files: Vec<String>,
 }
 
 /// Why a run cannot begin: something that was asked for cannot be had here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}\nset `sandbox_fallback: warn` to go on without it", .0.join("\n"))]
-pub struct Unenforceable(pub Vec<String>);
+#[error("{}{}", .missing.join("\n"), if *.may_go_on { "\nset `sandbox_fallback: warn` to go on without it" } else { "" })]
+pub struct Unenforceable {
+    missing: Vec<String>,
+    /// The definition could allow it.
+    may_go_on: bool,
+}
 
 /// Everything that was asked for and cannot be had here, a sentence each.
 fn missing(plan: &Plan, landlock: u32, is_namespace: bool) -> Vec<String> {
@@ -98,6 +107,13 @@ fn held(limits: &Limits, ground: Option<&Ground>, is_root: bool) -> (Vec<String>
     (missing, weaker)
 }
 
+fn key_file(secret: &SecretPlan) -> Option<String> {
+    match &secret.from {
+        EnvSource::File(path) => Some(path.clone()),
+        _ => None,
+    }
+}
+
 fn no_namespace(containment: &Containment) -> String {
     match &containment.why {
         Some(why) => format!("contain: there is no pid namespace to be had: {why}"),
@@ -134,12 +150,16 @@ impl Sandbox {
         let (unheld, weaker) = held(&plan.limits, ground.as_ref(), is_root);
         let missing = [missing(plan, landlock, is_namespace), unheld].concat();
         if plan.contain == Contain::Namespace && !is_namespace {
-            return Err(Unenforceable(vec![no_namespace(containment)]));
+            return Err(Unenforceable { missing: vec![no_namespace(containment)], may_go_on: true });
         }
         if !missing.is_empty() && plan.sandbox.fallback == SandboxFallback::Refuse {
-            return Err(Unenforceable(missing));
+            return Err(Unenforceable { missing, may_go_on: true });
         }
         let is_off = landlock < LANDLOCK_NEEDED;
+        let unsafe_keys = keys::problems(plan, is_namespace, is_off);
+        if !unsafe_keys.is_empty() {
+            return Err(Unenforceable { missing: unsafe_keys, may_go_on: false });
+        }
         if level.is_on() && !is_off {
             let SandboxPlan { agent, gates, .. } = plan.sandbox;
             let strict = |level: SandboxLevel, hosts: Vec<Host>| match level {
@@ -159,6 +179,7 @@ impl Sandbox {
             run: run.clone(),
             is_namespace,
             is_off,
+            key_files: plan.secrets.iter().filter_map(key_file).collect(),
         })
     }
 
@@ -201,18 +222,23 @@ impl Sandbox {
     }
 
     /// What an agent may ask of its proxy. Nothing: it has none.
-    pub(crate) fn rules_of_agent(&self, level: SandboxLevel, agent: &AgentPlan) -> Option<proxy::Rules> {
-        self.rules(level, hosts_of(agent, &self.plan))
+    pub(crate) fn rules_of_agent(
+        &self,
+        level: SandboxLevel,
+        agent: &AgentPlan,
+        keys: Vec<proxy::Key>,
+    ) -> Option<proxy::Rules> {
+        self.rules(level, hosts_of(agent, &self.plan), keys)
     }
 
     /// What a gate, or a command of the prompt, may ask of its proxy.
     pub(crate) fn rules_of_jobs(&self, level: SandboxLevel) -> Option<proxy::Rules> {
-        self.rules(level, self.plan.access.gates_hosts.clone())
+        self.rules(level, self.plan.access.gates_hosts.clone(), Vec::new())
     }
 
-    fn rules(&self, level: SandboxLevel, hosts: Vec<Host>) -> Option<proxy::Rules> {
-        let has_way = level == SandboxLevel::Strict && self.is_namespace && !hosts.is_empty();
-        has_way.then_some(proxy::Rules { hosts })
+    fn rules(&self, level: SandboxLevel, hosts: Vec<Host>, keys: Vec<proxy::Key>) -> Option<proxy::Rules> {
+        let has_way = level == SandboxLevel::Strict && self.is_namespace;
+        (has_way && !(hosts.is_empty() && keys.is_empty())).then_some(proxy::Rules { hosts, keys })
     }
 
     /// For the agent.
@@ -225,25 +251,12 @@ impl Sandbox {
     ) -> Confine {
         let folders = agent::by_name(&agent.name).map(|def| def.folders).unwrap_or_default();
         let folders = folders.iter().filter_map(|path| places::make(path, &self.workspace)).collect();
-        let mut confine = self.confine(level, folders, &[program.to_owned()], kept);
-        self.open_network(&mut confine, self.rules_of_agent(level, agent).is_some());
-        confine
+        self.confine(level, folders, &[program.to_owned()], kept)
     }
 
     /// For a gate or a command that works in this folder.
     pub(crate) fn confine_job(&self, level: SandboxLevel, cwd: &Path, program: PathBuf) -> Confine {
-        let mut confine = self.confine(level, vec![cwd.to_owned()], &[program], &[]);
-        self.open_network(&mut confine, self.rules_of_jobs(level).is_some());
-        confine
-    }
-
-    /// A closed network gets a way to the proxy, where there is one.
-    fn open_network(&self, confine: &mut Confine, has_proxy: bool) {
-        if let Some(reach) =
-            confine.reach.as_mut().filter(|reach| has_proxy && reach.network == Network::Closed)
-        {
-            reach.network = Network::Proxy;
-        }
+        self.confine(level, vec![cwd.to_owned()], &[program], &[])
     }
 
     fn confine(
@@ -273,6 +286,7 @@ impl Sandbox {
         write.push(self.temp());
         write.extend(find(&access.write));
         let mut hide = find(&access.hide);
+        hide.extend(find(&self.key_files));
         hide.extend(self.state_folders());
         if level == SandboxLevel::Strict {
             hide.extend(places::not_the_system(&self.workspace));

@@ -39,7 +39,7 @@ pub(super) fn resolve(
     Ok(all)
 }
 
-fn find(attempt: &Attempt, source: &EnvSource) -> Result<String, String> {
+pub(super) fn find(attempt: &Attempt, source: &EnvSource) -> Result<String, String> {
     let text = match source {
         EnvSource::Env(name) => {
             let value = std::env::var_os(name).ok_or_else(|| format!("the variable {name} is not set"))?;

@@ -2,6 +2,7 @@
 
 mod env;
 pub(crate) mod hat;
+mod keys;
 pub(crate) mod memory;
 pub mod task;
 
@@ -49,6 +50,7 @@ impl Attempt {
         // Before anything of this attempt is written: what is found here is secret from now on.
         let agent = self.agent();
         let own_env = env::resolve(self, agent).map_err(NotPrepared::Other)?;
+        let (keys, keys_env) = keys::find(self, agent).map_err(NotPrepared::Other)?;
         let redactor = self.shared.secrets.redactor();
         memory::save(plan, &draft, &task, &redactor);
         let prompt = redactor.text(&prompt::render(plan, &draft, &task)).into_owned();
@@ -65,7 +67,8 @@ impl Attempt {
         let confine = sandbox.confine_agent(level, agent, &program, &given);
         let mut spec = Spec { confine, ..Spec::new(program, &plan.workspace) };
         spec.args = agent.args.iter().map(OsString::from).collect();
-        let proxy = Proxy::of(sandbox.rules_of_agent(level, agent), &mut spec).map_err(NotPrepared::Other)?;
+        let proxy =
+            Proxy::of(sandbox.rules_of_agent(level, agent, keys), &mut spec).map_err(NotPrepared::Other)?;
         spec.kill_leftovers = plan.event_loop.kill_leftovers;
         give_prompt(&mut spec, agent, &prompt, prompt_path)?;
         spec.env = self.agents_environment(path, level);
@@ -74,6 +77,7 @@ impl Attempt {
             key == "IS_SANDBOX" && !level.is_on() && agent.bypass.iter().any(|told| told == "IS_SANDBOX=1")
         };
         spec.env.extend(own_env.into_iter().filter(|(key, _)| !untrue(key)));
+        spec.env.extend(keys_env);
 
         let spool = Spool::create(&run.log(iteration, attempt)).map_err(|error| {
             NotPrepared::Other(format!("cannot create the log of the iteration: {error}"))

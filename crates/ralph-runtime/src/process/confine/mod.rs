@@ -3,12 +3,15 @@
 //! - `rules.rs`: Landlock, and what it does not reach by seccomp. Both bind a thread and everything that it starts, so the
 //!   keeper starts the program from a thread of its own and stays free itself.
 //! - `hide.rs`: in a namespace secrets are mounted over, so that they are not even there.
+//! - `rights.rs`: what root keeps of its rights.
 //! - `usage.rs`: limits of single processes.
 
 #[cfg(target_os = "linux")]
 mod hide;
 #[cfg(target_os = "linux")]
 mod network;
+#[cfg(target_os = "linux")]
+mod rights;
 #[cfg(target_os = "linux")]
 mod rules;
 mod usage;

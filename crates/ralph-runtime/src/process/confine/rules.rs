@@ -14,7 +14,7 @@ use seccompiler::{
 };
 
 use super::super::door;
-use super::{Network, Reach, network};
+use super::{Network, Reach, network, rights};
 
 /// The newest version whose rights are asked for. An older kernel has fewer of them.
 const NEWEST: ABI = ABI::V7;
@@ -42,6 +42,7 @@ pub(super) fn restrict(reach: &Reach, inside: bool, way_out: Option<OwnedFd>) ->
         door::open(way_out.as_fd()).map_err(|error| format!("no way to ralph's proxy: {error}"))?;
     }
     landlock(reach, inside).map_err(|error| format!("Landlock: {error}"))?;
+    rights::drop()?;
     seccomp(match (reach.network, inside) {
         (Network::Open, _) => Sockets::All,
         (_, true) => Sockets::OwnNetwork,
