@@ -1,5 +1,6 @@
 //! The arguments, with the help that teaches them.
 
+mod logs;
 mod net;
 
 mod gates;
@@ -14,6 +15,7 @@ use ralph_config::Given;
 
 pub use gates::*;
 
+pub use logs::LogsArgs;
 pub use net::{BisectArgs, DiffArgs, NetArgs, UndoArgs};
 
 const BELOW_HELP: &str = "\
@@ -100,7 +102,7 @@ pub enum Subcommand {
     Status(ShowArgs),
     /// Show the events of a run; with hats, what they published (`--type '*'` shows everything)
     Events(EventsArgs),
-    /// Show what the agent printed
+    /// Show what the agent said and did, its prompt, or what a gate printed
     Logs(LogsArgs),
     /// Show every limit of a run with its current value, and why it stopped
     Explain(ShowArgs),
@@ -427,21 +429,6 @@ pub struct ControlArgs {
     #[command(flatten)]
     pub pick: PickArgs,
     /// Print JSON: the run, what comes of it in words, and the events
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct LogsArgs {
-    #[command(flatten)]
-    pub pick: PickArgs,
-    /// This iteration [default: the newest]
-    #[arg(short, long, value_name = "N", conflicts_with = "all")]
-    pub iteration: Option<u32>,
-    /// All iterations, with a line above each
-    #[arg(short, long)]
-    pub all: bool,
-    /// Print JSON: which attempts there are, how much each printed, and the file that has it
     #[arg(long)]
     pub json: bool,
 }

@@ -380,8 +380,10 @@ impl<'a> Observation<'a> {
 }
 
 impl IterationStarted {
-    /// The agent that a plan means by the number.
+    /// The agent whose turn it is: a fallback, the hat's own, or the run's.
     pub fn agent_of<'a>(&self, plan: &'a Plan) -> &'a AgentPlan {
-        self.agent.checked_sub(1).and_then(|n| plan.fallback.get(n)).unwrap_or(&plan.agent)
+        let fallback = self.agent.checked_sub(1).and_then(|n| plan.fallback.get(n));
+        let of_hat = || plan.hats.as_deref()?.hat(self.hat.as_ref()?)?.agent.as_ref();
+        fallback.or_else(of_hat).unwrap_or(&plan.agent)
     }
 }

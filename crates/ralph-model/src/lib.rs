@@ -27,6 +27,7 @@ pub mod script;
 mod snapshot;
 mod speech;
 pub mod text;
+mod transcript;
 
 pub use checkpoints::{ChangedPath, HowChanged, TreeDiff, TreeUndone};
 pub use fold::{Fold, ROWS};
@@ -40,6 +41,7 @@ pub use request::{Asked, Complaint, Hello, PROTOCOL_VERSION, Reply, Request, Rig
 pub use row::{IterationRow, RowClaim, RowFiles, RowGate, RowOutcome, RowTools, RowTopic, Spent};
 pub use rows::RowFolder;
 pub use snapshot::*;
+pub use transcript::{ToolEnd, ToolEntry, TranscriptEntry};
 
 /// The stop of a run that has waited for work long enough.
 pub use ralph_core::guard::MAX_IDLE;

@@ -119,6 +119,41 @@ mod tests {
     }
 
     #[test]
+    fn a_follower_reads_everything_once_wherever_it_looks_and_tells_what_it_missed() {
+        for (part_size, every) in [(10, 1), (10, 3), (4, 1), (1000, 2)] {
+            let dir = tempfile::tempdir().expect("a folder");
+            let path = dir.path().join("0001-1.log");
+            let mut follower = ralph_store::output::Follower::default();
+            let mut seen = Vec::new();
+            follower.copy(&path, &mut seen).expect("nothing is there yet");
+            let mut spool = Spool::with_part_size(&path, part_size).expect("a spool");
+            let text: Vec<u8> = (0..97).map(|i| b'a' + (i % 26) as u8).collect();
+            for (at, chunk) in text.chunks(3).enumerate() {
+                spool.write(chunk);
+                if at % every == 0 {
+                    follower.copy(&path, &mut seen).expect("copied");
+                }
+            }
+            follower.copy(&path, &mut seen).expect("copied");
+            assert_eq!(String::from_utf8_lossy(&seen), String::from_utf8_lossy(&text), "{part_size} {every}");
+        }
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("0001-1.log");
+        let mut spool = Spool::with_part_size(&path, 10).expect("a spool");
+        let mut follower = ralph_store::output::Follower::default();
+        let mut seen = Vec::new();
+        spool.write(b"abcde");
+        follower.copy(&path, &mut seen).expect("copied");
+        spool.write(&[b'x'; 50]);
+        follower.copy(&path, &mut seen).expect("copied");
+        let text = String::from_utf8_lossy(&seen);
+        assert!(
+            text.starts_with("abcdexxxxx\n[... ") && text.contains(" bytes left out ...]\nxxxx"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_lost_or_damaged_end_shows_the_beginning() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("0001-1.log");

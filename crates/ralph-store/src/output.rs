@@ -61,6 +61,49 @@ pub fn print(path: &Path, total: Option<u64>, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
+/// Reads a log that is being written: what was not read yet, each time. What is written over before it was read is told as left out.
+#[derive(Debug, Default)]
+pub struct Follower {
+    /// How much of all that was printed has been read.
+    at: u64,
+}
+
+impl Follower {
+    /// Copies what is new to `out`.
+    pub fn copy(&mut self, path: &Path, out: &mut dyn Write) -> io::Result<()> {
+        let mut head = match plain::open(path, Links::Refuse) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        // The place first: it is written after the part that it names has begun.
+        let place = WritePlace::read(path).filter(|place| place.part > 0);
+        let size = head.metadata()?.len();
+        if self.at < size {
+            head.seek(SeekFrom::Start(self.at))?;
+            self.at += io::copy(&mut head.take(size - self.at), out)?;
+        }
+        let Some(WritePlace { part, filled }) = place else { return Ok(()) };
+        let end = size.saturating_mul(part).saturating_add(filled);
+        // Only the part that is being written and the one before it are there.
+        let oldest = size.saturating_mul(part.saturating_sub(1).max(1));
+        if self.at < oldest {
+            left_out(oldest, self.at, out)?;
+            self.at = oldest;
+        }
+        while self.at < end && size > 0 {
+            let (of, within) = (self.at / size, self.at % size);
+            let Ok(mut file) = plain::open(&part_path(path, of), Links::Refuse) else { return Ok(()) };
+            file.seek(SeekFrom::Start(within))?;
+            let most = (end - self.at).min(size - within);
+            match io::copy(&mut file.take(most), out)? {
+                0 => return Ok(()),
+                copied => self.at += copied,
+            }
+        }
+        Ok(())
+    }
+}
+
 fn left_out(total: u64, kept: u64, out: &mut dyn Write) -> io::Result<()> {
     match total.checked_sub(kept).filter(|bytes| *bytes > 0) {
         Some(bytes) => writeln!(out, "\n[... {bytes} bytes left out ...]"),

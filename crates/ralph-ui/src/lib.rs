@@ -22,6 +22,7 @@ mod story;
 mod text;
 mod thread;
 pub mod topics;
+pub mod transcript;
 mod waits;
 mod words;
 

@@ -26,6 +26,7 @@ mod resume;
 mod run;
 mod screen;
 mod show;
+mod transcript;
 mod wait;
 mod work;
 

@@ -96,7 +96,7 @@ fn a_flood_is_counted_to_the_byte_and_its_ends_are_kept() {
     world.run(&format!("flood {SIZE} lines\nsay \nsay <ralph>COMPLETE</ralph>"), &[]).expect(0);
     let tail = "\n<ralph>COMPLETE</ralph>\n";
     assert_eq!(world.events().last("agent.exited")["output_bytes"], SIZE + tail.len() as u64);
-    let logs = world.ralph(["logs"]).expect(0).stdout;
+    let logs = world.ralph(["logs", "--raw"]).expect(0).stdout;
     assert!(logs.starts_with(&format!("{:079}\n{:079}\n", 0, 1)));
     assert!(logs.contains("bytes left out"));
     let last_whole = SIZE / 80 - 1;

@@ -167,13 +167,14 @@ fn following_shows_what_comes_and_ends_with_the_run() {
 }
 
 #[test]
-fn logs_are_what_the_agent_printed() {
+fn logs_are_what_the_agent_printed_and_nothing_of_it_reaches_the_terminal_but_text() {
     let world = World::new();
-    world.run("say out %i\nerr problem %i\nsay \u{1b}[31mred", &["-n", "3"]).expect(3);
+    world.run("say out %i\nerr problem %i\nsay \u{1b}[31mred\u{1b}]52;c;aGk=\u{7}", &["-n", "3"]).expect(3);
     let logs = |args: &[&str]| world.ralph([&["logs"], args].concat()).expect(0).stdout;
     let newest = logs(&[]);
-    assert!(newest.contains("out 3\n") && newest.contains("problem 3\n") && newest.contains("\u{1b}[31mred"));
-    assert!(!newest.contains("out 2"));
+    assert!(newest.contains("out 3\n") && newest.contains("problem 3\n") && newest.contains("\nred\n"));
+    assert!(!newest.contains("out 2") && !newest.contains('\u{1b}'));
+    assert!(logs(&["--raw"]).contains("\u{1b}[31mred"));
     assert!(logs(&["-i", "1"]).contains("out 1\n"));
     let all = logs(&["--all"]);
     for i in 1..=3 {
@@ -182,7 +183,40 @@ fn logs_are_what_the_agent_printed() {
                 && all.contains(&format!("out {i}\n"))
         );
     }
+    assert!(logs(&["--prompt", "-i", "2"]).contains("the task"));
     assert!(world.ralph(["logs", "-i", "9"]).expect(2).stderr.contains("no iteration 9"));
+}
+
+#[test]
+fn what_a_gate_printed_is_shown_by_its_name() {
+    let world = World::new();
+    let gates = "gates=[{name: tests, run: 'sh -c \"echo round; printf \\\"\\\\033[1mboom\\\"; exit 1\"'}, {name: lint, run: 'echo fine'}]";
+    world.run("say <ralph>COMPLETE</ralph>", &["-n", "2", "--set", gates]);
+    let gate = |args: &[&str]| world.ralph([&["logs", "--gate"], args].concat());
+    let failed = gate(&["tests"]).expect(0).stdout;
+    assert_eq!(failed, "--- gate tests after iteration 2: failed ---\nround\nboom\n");
+    assert!(gate(&["tests", "-i", "1"]).expect(0).stdout.contains("after iteration 1"));
+    let unknown = gate(&["test"]).expect(2).stderr;
+    assert!(unknown.contains("no gate `test`; did you mean `tests`?"), "{unknown}");
+}
+
+#[test]
+fn logs_follow_a_run_over_its_iterations_to_its_end() {
+    let world = World::new();
+    let live = world.start_run("say begin %i\nwait-for go%i\nsay end %i", &["-n", "2"]);
+    world.wait_for("agent.text", 1);
+    let mut command = world.command(RALPH);
+    command.args(["logs", "--follow"]);
+    let follower = world.spawn(command);
+    world.write("go1", "");
+    world.wait_for("iteration.finished", 1);
+    world.write("go2", "");
+    live.wait().expect(3);
+    let seen = follower.wait().expect(0).stdout;
+    let one = |i: u32| format!("--- iteration {i}, attempt 1 ---\nbegin {i}\nend {i}\n");
+    assert!(seen.ends_with(&one(2)), "{seen}");
+    // It may have begun to look only when the first iteration was over.
+    assert!(seen == one(2) || seen == format!("{}{}", one(1), one(2)), "{seen}");
 }
 
 #[test]
