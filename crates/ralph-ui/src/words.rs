@@ -280,10 +280,7 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         | Event::HatActivated(_)
         | Event::HatExhausted(_) => topics::details(event),
         Event::JournalFailed(JournalFailed { message }) => foreign(message),
-        Event::IterationStarted(e) => match e.attempt {
-            0 | 1 => e.hat.as_deref().map(clean).unwrap_or_default(),
-            n => format!("attempt {n}"),
-        },
+        Event::IterationStarted(e) => started_as(e.attempt, e.hat.as_deref()),
         Event::GuidanceDelivered { count: n, .. } => count(*n, "message", "messages"),
         Event::AgentKilled(e) => kill_cause(&e.why, e.grace),
         Event::IterationIdle(e) => format!("{} in a row", e.streak),
@@ -308,6 +305,14 @@ pub(crate) fn details(event: &Event, at: Timestamp, style: &Style) -> String {
         }
         Event::RunContinued(e) => continued(e),
         other => trust::details(other).or_else(|| net::details(other)).unwrap_or_else(|| fields(other)),
+    }
+}
+
+/// The hat of a first attempt; the number of a later one.
+fn started_as(attempt: u32, hat: Option<&str>) -> String {
+    match attempt {
+        0 | 1 => hat.map(clean).unwrap_or_default(),
+        n => format!("attempt {n}"),
     }
 }
 
