@@ -527,7 +527,9 @@ fn a_resumed_run_sees_the_same_evidence_as_an_uninterrupted_one() {
         (alarms, scores, run.journal.len())
     };
     let (alarms, scores, records) = play(None);
-    assert_eq!(alarms.len(), 2, "{alarms:?}");
+    // One iteration of work between does not make the same error new.
+    let at: Vec<u32> = alarms.iter().map(|(iteration, _)| *iteration).collect();
+    assert_eq!(at, [6, 8, 10], "{alarms:?}");
     for kept in 1..records {
         let (again, told, _) = play(Some(kept));
         assert_eq!((&again, &told), (&alarms, &scores), "killed behind record {kept}");

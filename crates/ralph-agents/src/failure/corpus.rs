@@ -65,7 +65,13 @@ fn every_text_has_its_class_and_its_reset_time() {
     for class in FailureClass::ALL {
         let row = counts[class as usize].map(|count| format!("{count:>17}")).join("");
         println!("{:>18} {row}", class.name());
-        assert!(counts[class as usize].iter().sum::<u32>() >= 4, "too few texts of {}", class.name());
+        // A limit that ralph set is known to ralph, by no text of the agent's.
+        let has_texts = class != FailureClass::Breach;
+        assert!(
+            !has_texts || counts[class as usize].iter().sum::<u32>() >= 4,
+            "too few texts of {}",
+            class.name()
+        );
     }
     assert!(wrong.is_empty(), "{} of {} are wrong:\n{}", wrong.len(), entries.len(), wrong.join("\n"));
 }

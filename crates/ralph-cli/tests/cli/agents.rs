@@ -246,7 +246,17 @@ fn an_agent_given_by_path_is_completed_and_no_flag_comes_twice() {
     let args: Vec<&str> = args.lines().collect();
     assert_eq!(
         args,
-        ["-p", "--model", "x", "--permission-mode", "plan", "--output-format", "stream-json", "--verbose"]
+        [
+            "-p",
+            "--model",
+            "x",
+            "--permission-mode",
+            "plan",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--include-partial-messages"
+        ]
     );
     // The user has settled the question of permissions; what ralph adds is told.
     assert!(!done.stdout.contains("--dangerously-skip-permissions"), "{}", done.stdout);
