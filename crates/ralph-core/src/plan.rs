@@ -52,7 +52,7 @@ pub use sandbox::{SandboxAccess, SandboxFallback, SandboxLevel, SandboxPlan};
 pub use secret::{SecretPlan, split_url};
 pub use signals::SignalPlan;
 pub use stop::{NoErrors, Stop, StopChange, TamperingPolicy};
-pub use stuck::{SIGNATURE_WINDOW, StuckAction, StuckChange, StuckPlan, Use};
+pub use stuck::{SIGNATURE_WINDOW, Sensitivity, StuckAction, StuckChange, StuckPlan, Use};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {

@@ -15,6 +15,8 @@ section! {
         action: StuckAction = StuckAction::Redirect,
         /// How many alarms are answered by telling the agent before one ends the run. Those over files that are new each time count half.
         redirects: Amount = 1,
+        /// How sure an alarm has to be. `low`: seldom wrong, and later; `high`: misses the least. docs/stuck-detection.md says what each costs.
+        sensitivity: Sensitivity = Sensitivity::Normal,
         /// The longest circle that is looked for, in iterations.
         window: Size = 6,
         /// How many repeats more than usual an alarm takes.
@@ -49,6 +51,16 @@ pub enum StuckAction {
     Warn,
 }
 
+/// How sure an alarm has to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sensitivity {
+    Low,
+    #[default]
+    Normal,
+    High,
+}
+
 /// What an alarm of a detector is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -75,6 +87,7 @@ impl Use {
 pub const SIGNATURE_WINDOW: usize = 5;
 
 leaf!(StuckAction, StuckAction, |it| it, |it| *it);
+leaf!(Sensitivity, Sensitivity, |it| it, |it| *it);
 
 /// The [`Use`]s that a definition can give to a detector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -14,7 +14,7 @@ mod repeats;
 use std::collections::{HashMap, VecDeque};
 
 use ralph_core::event::DetectorKey;
-use ralph_core::plan::Use;
+use ralph_core::plan::{Sensitivity, Use};
 use serde::{Deserialize, Serialize};
 
 use super::model::{Evidence, Limits, Model, Verdict};
@@ -32,7 +32,13 @@ pub(super) const DEF: DetectorDef = DetectorDef {
     key: DetectorKey::new("no_progress"),
     summary: "Iterations that bring nothing new, go in circles, or say nothing. It decides.",
     role: |_| Use::Decide,
-    build: |plan| Box::new(NoProgress::new(Settings { window: plan.window, patience: plan.patience })),
+    build: |plan| {
+        Box::new(NoProgress::new(Settings {
+            window: plan.window,
+            patience: plan.patience,
+            sensitivity: plan.sensitivity,
+        }))
+    },
 };
 
 /// The share of an iteration's words that makes it one that says it has nothing to do, or that it waits.
@@ -56,8 +62,6 @@ const RECOVERED: u32 = 3;
 const TOLD: u32 = 2;
 /// What is told of what weighed most.
 const REASONS: usize = 3;
-/// The sensitivity that is used.
-const NORMAL: usize = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
@@ -65,11 +69,12 @@ pub struct Settings {
     pub window: usize,
     /// How many repeats more than usual it takes.
     pub patience: u32,
+    pub sensitivity: Sensitivity,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { window: 6, patience: 0 }
+        Self { window: 6, patience: 0, sensitivity: Sensitivity::Normal }
     }
 }
 
@@ -264,7 +269,7 @@ impl NoProgress {
             verdict.probability = verdict.probability.max(SURE);
         }
         let sureness = Sureness::of(verdict.probability, &evidence);
-        let alarms = alarms.after(sureness, model.limits[NORMAL]);
+        let alarms = alarms.after(sureness, model.limits(self.settings.sensitivity));
         let alarm = alarms.is_alarm(self.settings.patience, sureness);
         let judgement = self.judgement(now, &streaks, alarms, (&verdict, &evidence));
         let (nothing, evidence) = (nothing > 0, Some(Box::new(evidence)));

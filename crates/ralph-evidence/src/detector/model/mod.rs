@@ -8,6 +8,8 @@ mod features;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use ralph_core::plan::Sensitivity;
+
 pub use features::{Evidence, FEATURES, Feature};
 
 /// A part of a tree. `value` is what is known so far; the difference to the value below is what the question has told.
@@ -100,6 +102,15 @@ const MOST_DEEP: u32 = 16;
 const HEAD: &str = "ralph: trees that tell whether an iteration brings anything, version 1";
 
 impl Model {
+    pub fn limits(&self, sensitivity: Sensitivity) -> Limits {
+        let [low, normal, high] = self.limits;
+        match sensitivity {
+            Sensitivity::Low => low,
+            Sensitivity::Normal => normal,
+            Sensitivity::High => high,
+        }
+    }
+
     pub fn judge(&self, evidence: &Evidence) -> Verdict {
         let values = evidence.values();
         let mut weights = [0; FEATURES.len()];

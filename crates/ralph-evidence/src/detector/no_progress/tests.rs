@@ -331,3 +331,22 @@ fn a_run_without_end_needs_no_more_memory() {
     assert!(detector.marks.values().all(|values| values.len() <= MOST_VALUES));
     assert_eq!(detector.past.len(), MEMORY);
 }
+
+#[test]
+fn a_lower_sensitivity_never_alarms_before_a_higher_one() {
+    let model = Model::built_in();
+    let limits = [Sensitivity::Low, Sensitivity::Normal, Sensitivity::High].map(|one| model.limits(one));
+    let first = |probability: i64, counted: bool, limits| {
+        let run = vec![Some(Sureness { probability, counted, slow: false }); 8];
+        alarms(&run, limits).first().map_or(usize::MAX, |(at, _)| *at)
+    };
+    let mut differ = 0;
+    for probability in (0..=1000).step_by(10) {
+        for counted in [false, true] {
+            let [low, normal, high] = limits.map(|limits| first(probability, counted, limits));
+            assert!(low >= normal && normal >= high, "{probability} {counted}: {low} {normal} {high}");
+            differ += usize::from(low != normal) + usize::from(normal != high);
+        }
+    }
+    assert!(differ > 10, "they are three points of one curve: {differ}");
+}
