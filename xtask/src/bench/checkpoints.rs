@@ -25,7 +25,7 @@ pub fn run(lab: &Lab) -> Result<Vec<Row>> {
     }
     shell(
         &repository,
-        "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm all && git gc -q",
+        "git init -q && git config gc.auto 0 && git config maintenance.auto false && git add -A && git -c user.name=a -c user.email=a@b commit -qm all && git gc -q",
     )?;
     std::thread::sleep(SETTLED);
     let theirs = git(&repository)?;
