@@ -1,6 +1,6 @@
 //! Code fences of Markdown, line by line: what stands in one is a quotation.
 
-use super::{escapes, html};
+use super::{escapes, html, scene};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fence {
@@ -16,26 +16,37 @@ pub struct Glance {
     pub(super) fences: bool,
     /// What a marker begins with.
     pub(super) tags: bool,
-    /// Something that may show what follows: a comment, an element, a sequence for the terminal.
+    /// A comment or an element that may show what follows.
     pub(super) shows: bool,
+    /// A sequence for the terminal that may go on over lines.
+    pub(super) escapes: bool,
+    /// A code span, a quotation or a patch: what may show the lines up to a blank one.
+    pub(super) marks: bool,
 }
 
 impl Glance {
     pub fn at(bytes: &[u8]) -> Self {
-        let nothing = Self { ends: false, fences: false, tags: false, shows: false };
+        let nothing =
+            Self { ends: false, fences: false, tags: false, shows: false, escapes: false, marks: false };
         let Some(end) = memchr::memrchr(b'\n', bytes) else { return nothing };
-        let escapes = escapes::may_open(&bytes[..end]);
-        // One look for all beginnings is cheaper than one for each of the whole marks, and mostly enough.
-        let Some(start) = memchr::memchr3(b'`', b'~', b'<', &bytes[..end]) else {
-            return Self { ends: true, shows: escapes, ..nothing };
+        let bytes = &bytes[..end];
+        let seen = Self {
+            ends: true,
+            tags: memchr::memmem::find(bytes, b"ralph:").is_some(),
+            escapes: escapes::may_open(bytes),
+            marks: scene::may_mark(bytes),
+            ..nothing
         };
-        let rest = &bytes[start..end];
+        // One look for all beginnings is cheaper than one for each of the whole marks, and mostly enough.
+        let Some(start) = memchr::memchr3(b'`', b'~', b'<', bytes) else { return seen };
+        let rest = &bytes[start..];
         let has = |mark: &[u8]| memchr::memmem::find(rest, mark).is_some();
         Self {
-            ends: true,
             fences: has(b"```") || has(b"~~~"),
-            tags: has(b"ralph:") || has(b"<event"),
-            shows: escapes || html::may_open(rest),
+            tags: seen.tags || has(b"<event"),
+            shows: html::may_open(rest),
+            marks: seen.marks || has(b"`"),
+            ..seen
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod escapes;
 mod fence;
+mod flood;
 mod html;
 mod misheard;
 mod pattern;

@@ -4,10 +4,13 @@
 //! What may turn out to be shown only when a later line closes it (a code span, a tag in a sentence) is open until then.
 
 use super::escapes::{self, Escapes, trim};
+use super::fence::Glance;
 use super::html::{self, Opened};
 
 /// A code span or an item of a list does not go on for more lines with something on them.
 const MOST_LINES: usize = 20;
+/// What a patch begins with.
+const PATCHES: [&str; 5] = ["@@ ", "diff --git ", "--- a/", "+++ b/", "*** Begin Patch"];
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scene {
@@ -70,9 +73,17 @@ impl Scene {
         self.fence.is_none() && self.block.is_none() && !held && !self.patch && !self.escapes.is_open()
     }
 
-    /// Only a fence is open: nothing but another one ends it.
-    pub(super) fn is_fenced(&self) -> bool {
-        self.fence.is_some() && !self.escapes.is_open()
+    /// Whether lines that hold no more than this leave it as it is, but for the items of a list.
+    pub(super) fn outlasts(&self, seen: Glance) -> bool {
+        let pends = self.open.is_some() || self.quotes || self.patch || self.escapes.is_open();
+        if pends || self.block.is_some() || seen.fences || seen.escapes {
+            return false;
+        }
+        match self.fence {
+            // It ends with its item, by any line.
+            Some(_) => self.of_item.is_none(),
+            None => !seen.shows && !seen.marks,
+        }
     }
 
     /// Takes the next line. `cut`: it went on behind what is given.
@@ -153,7 +164,7 @@ impl Scene {
             (column, rest, self.item_age) = (column + width + spaces, inner, 0);
         }
         self.of_item = self.items.last().copied().filter(|_| listed);
-        self.surroundings(text, rest, listed, seen);
+        self.surroundings(trim(marked), rest, listed, seen);
         seen.covered |= is_code;
         if let Some(fence) = Fence::at(column, rest) {
             self.fence = Some(fence);
@@ -174,8 +185,7 @@ impl Scene {
         } else if listed {
             self.quotes = false;
         }
-        let begins = ["@@ ", "diff --git ", "--- a/", "+++ b/", "*** Begin Patch"];
-        self.patch |= begins.iter().any(|start| text.starts_with(start));
+        self.patch |= PATCHES.iter().any(|start| text.starts_with(start));
         seen.covered |= self.quotes || self.patch;
     }
 
@@ -213,6 +223,25 @@ impl Scene {
             None => {}
         }
     }
+}
+
+/// Whether these bytes hold what begins a quotation or a patch.
+pub(super) fn may_mark(bytes: &[u8]) -> bool {
+    let before = |at: usize| bytes[..at].iter().rfind(|b| !b.is_ascii_digit() && !b" \t\r-*+.)".contains(b));
+    // Behind an escape sequence or a blank of another kind a line may begin as well.
+    let quotes = |at: usize| before(at).is_none_or(|b| *b == b'\n' || !b.is_ascii() || b.is_ascii_control());
+    let mut coloured = None;
+    let mut is_coloured = || *coloured.get_or_insert_with(|| memchr::memchr2(0x1b, 0xc2, bytes).is_some());
+    memchr::memchr_iter(b'>', bytes).any(|at| is_coloured() || quotes(at))
+        || PATCHES.iter().any(|start| memchr::memmem::find(bytes, start.as_bytes()).is_some())
+}
+
+/// Whether a line is plain text that belongs to no item of a list.
+pub(super) fn is_at_margin(line: &[u8]) -> bool {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let begins =
+        line.first().is_some_and(u8::is_ascii_graphic) && line.iter().all(|b| matches!(b, b' '..=b'~'));
+    begins && std::str::from_utf8(line).is_ok_and(|line| list_item(line).is_none())
 }
 
 impl Fence {

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::fence::Glance;
 use super::misheard::{self, Misheard, Unheard};
 use super::scene::{Scene, SeenLine};
-use super::tail::last_words;
-use super::{ECHO_MAX, Rules, cut, without_escapes};
+use super::{ECHO_MAX, Rules, cut, flood, without_escapes};
 use crate::duration;
 
 /// Events of one attempt that are taken; the others are counted.
@@ -24,6 +23,7 @@ const END_KEPT: usize = 256;
 
 const EVENT_OPEN: &str = "<event";
 const EVENT_CLOSE: &str = "</event>";
+const KEY: &str = "ralph:";
 const COMMENT_OPEN: &str = "<!--";
 const COMMENT_CLOSE: &str = "-->";
 
@@ -161,20 +161,15 @@ impl SpeechScanner {
             bytes = &bytes[end + 1..];
         }
         let (lines, rest) = bytes.split_at(memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1));
-        let scene = &self.outside.scene;
-        let is_flood = !seen.fences && (scene.is_fenced() || scene.is_plain() && !seen.shows);
-        if self.block.is_some() || seen.tags || !is_flood {
-            lines.split_inclusive(|b| *b == b'\n').for_each(|line| self.bytes_line(line, false));
-        } else {
-            // A flood is not taken apart line by line; only its last ones may be needed, to tell where the next one stands.
-            last_words(lines).split_inclusive(|b| *b == b'\n').for_each(|line| self.bytes_line(line, false));
-        }
+        let matters = self.block.is_some() || seen.tags;
+        let lines = if matters { lines } else { flood::to_read(&self.outside.scene, seen, lines) };
+        lines.split_inclusive(|b| *b == b'\n').for_each(|line| self.whole_line(&line[..line.len() - 1]));
         self.partial.extend(rest);
     }
 
     /// A whole message. It stands for itself: no fence and no event reaches into the next one.
     pub fn message(&mut self, text: &str) {
-        text.lines().for_each(|line| self.line(line, false));
+        text.lines().for_each(|line| self.whole_line(line.as_bytes()));
         self.end_message();
     }
 
@@ -209,6 +204,15 @@ impl SpeechScanner {
         self.partial = line;
     }
 
+    /// A line without its end. A long one is cut as if it had come in pieces.
+    fn whole_line(&mut self, line: &[u8]) {
+        if line.len() <= MAX_LINE {
+            return self.bytes_line(line, false);
+        }
+        self.partial.extend(line);
+        self.end_partial();
+    }
+
     fn bytes_line(&mut self, line: &[u8], cut: bool) {
         self.line(&String::from_utf8_lossy(line), cut);
     }
@@ -223,7 +227,7 @@ impl SpeechScanner {
                 (block, clean.trim_end())
             }
             None => {
-                let opened = event_open(text);
+                let opened = event_open(text).filter(|_| raw.contains(EVENT_OPEN));
                 let echo = opened.is_some() && self.rules.is_echo(&self.outside.before, text);
                 let fenced = self.outside.line(raw, text, cut, &self.rules);
                 let Some((topic, inside)) = opened.filter(|_| !fenced) else { return };
@@ -283,7 +287,8 @@ impl Outside {
             match comment(&core) {
                 Some(spoken) if pending => self.pending.push(spoken),
                 Some(spoken) => self.heed(spoken),
-                None if misheard::is_of_prompt(text, rules) => {}
+                // What a sequence for the terminal cuts apart was not written in one piece.
+                None if !raw.contains(KEY) || misheard::is_of_prompt(text, rules) => {}
                 None => self.misheard = unheard(text).or(self.misheard.take()),
             }
         }
@@ -348,7 +353,7 @@ enum Spoken {
 /// `<!-- ralph:state X -->` or `<!-- ralph:delay D -->` that is the whole line. A word that means nothing says nothing.
 fn comment(line: &str) -> Option<Spoken> {
     let inside = line.strip_prefix(COMMENT_OPEN)?.strip_suffix(COMMENT_CLOSE)?;
-    let (key, value) = inside.trim().strip_prefix("ralph:")?.split_once(char::is_whitespace)?;
+    let (key, value) = inside.trim().strip_prefix(KEY)?.split_once(char::is_whitespace)?;
     match key {
         "state" => AgentState::by_name(value.trim()).map(Spoken::State),
         "delay" => duration::parse(value).ok().map(Spoken::Delay),
@@ -362,7 +367,7 @@ fn unheard(line: &str) -> Option<Misheard> {
     let whole = || {
         let inside =
             line.trim_matches(['`', '*', ' ']).strip_prefix(COMMENT_OPEN)?.strip_suffix(COMMENT_CLOSE)?;
-        inside.trim().strip_prefix("ralph:")?.split_once(char::is_whitespace)
+        inside.trim().strip_prefix(KEY)?.split_once(char::is_whitespace)
     };
     let why = match whole() {
         Some(("state", value)) if !value.trim().is_empty() => Unheard::NoSuchState,

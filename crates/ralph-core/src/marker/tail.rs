@@ -3,13 +3,9 @@
 use std::collections::VecDeque;
 
 use super::fence::Glance;
+use super::flood::{self, KEPT, MAX_LINE};
 use super::scene::Scene;
 use super::{Found, Line, Rules, find};
-
-/// How many non-blank lines are an agent's last words.
-const KEPT: usize = 20;
-/// No marker is longer; the rest of a longer line is passed over.
-const MAX_LINE: usize = 8 * 1024;
 
 /// Finds complete and blocked in the last non-blank lines of what is pushed.
 #[derive(Debug)]
@@ -53,10 +49,7 @@ impl TailScanner {
             self.partial.clear();
             bytes = &bytes[end + 1..];
         }
-        let is_flood = !seen.fences && (self.scene.is_fenced() || self.scene.is_plain() && !seen.shows);
-        if is_flood {
-            bytes = last_words(bytes);
-        }
+        bytes = flood::to_read(&self.scene, seen, bytes);
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             self.line(&bytes[..end], false);
             bytes = &bytes[end + 1..];
@@ -94,23 +87,4 @@ impl TailScanner {
         }
         self.lines.push_back(Line::of(seen));
     }
-}
-
-/// Passes over the lines that more than enough others follow, so that a flood is not taken apart line by line. Not for
-/// bytes in which a fence may open or close: each of those counts.
-pub(super) fn last_words(bytes: &[u8]) -> &[u8] {
-    let Some(mut end) = memchr::memrchr(b'\n', bytes) else { return bytes };
-    let mut found = 0;
-    while let Some(newline) = memchr::memrchr(b'\n', &bytes[..end]) {
-        found += usize::from(!is_blank(&bytes[newline + 1..end]));
-        if found > KEPT {
-            return &bytes[newline + 1..];
-        }
-        end = newline;
-    }
-    bytes
-}
-
-fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(u8::is_ascii_whitespace)
 }

@@ -148,6 +148,7 @@ fn it_does_not_matter_how_the_text_is_cut() {
     }
 }
 
+mod pieces;
 mod shown;
 
 mod speech {
