@@ -25,10 +25,13 @@ const MAX_VALUE: usize = 4_096;
 /// What is looked for.
 #[derive(Debug)]
 pub struct Redactor {
-    /// The forms of all values, then the beginnings of all tokens.
-    needles: Vec<Vec<u8>>,
-    /// So many of the needles are whole secrets.
+    /// So many of the needles are whole secrets; behind them come the beginnings of all tokens.
     values: usize,
+    /// The needles in order: those that begin alike stand together.
+    sorted: Vec<Vec<u8>>,
+    /// What one of them begins with.
+    firsts: Vec<u8>,
+    longest: usize,
     finder: Option<AhoCorasick>,
     /// The user's own rules, for what stands on a line.
     rules: Vec<Regex>,
@@ -40,7 +43,8 @@ impl Redactor {
         values: impl IntoIterator<Item = &'a str>,
         rules: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, String> {
-        let mut needles: Vec<Vec<u8>> = values.into_iter().flat_map(forms).collect();
+        let mut needles: Vec<Vec<u8>> =
+            values.into_iter().flat_map(forms).filter(|form| !form.is_empty()).collect();
         needles.sort_unstable();
         needles.dedup();
         let values = needles.len();
@@ -52,7 +56,11 @@ impl Redactor {
             .into_iter()
             .map(|rule| Regex::new(rule).map_err(|error| format!("`{rule}` is no pattern: {error}")))
             .collect();
-        Ok(Self { needles, values, finder: finder.ok(), rules: rules? })
+        let longest = needles.iter().map(Vec::len).max().unwrap_or(0);
+        needles.sort_unstable();
+        let mut firsts: Vec<u8> = needles.iter().filter_map(|needle| needle.first().copied()).collect();
+        firsts.dedup();
+        Ok(Self { values, sorted: needles, firsts, longest, finder: finder.ok(), rules: rules? })
     }
 
     /// A whole text without its secrets.

@@ -50,7 +50,8 @@ impl Shape {
 
     /// Whether what follows the beginning makes it a token.
     pub(super) fn is_whole(&self, rest: &[u8]) -> bool {
-        rest.len() >= self.least && (self.dots == 0 || memchr::memchr_iter(b'.', rest).count() >= self.dots)
+        rest.len() >= self.least
+            && (self.dots == 0 || memchr::memchr_iter(b'.', rest).nth(self.dots - 1).is_some())
     }
 }
 

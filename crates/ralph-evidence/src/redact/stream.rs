@@ -57,55 +57,46 @@ impl Stream {
                 at = end.map_or(all.len(), |end| at + end);
                 continue;
             }
-            let Some(found) = redactor.next(&all, at, self.before, is_end) else { break };
-            let (start, end) = (found.start, found.end);
+            let found = redactor.next(&all, at, self.before, is_end);
+            let (start, end) =
+                found.as_ref().map_or((all.len(), all.len()), |found| (found.start, found.end));
+            // Of what begins first the longest counts, and its end may still come.
+            let begun = redactor.begun_in(&all, at..all.len().min(start + 1)).filter(|_| !is_end);
+            let is_token = match found.map(|found| found.what) {
+                Some(What::Secret) if begun.is_none() => false,
+                Some(What::Token) if begun.is_none() => true,
+                _ => {
+                    let from = begun.unwrap_or(start);
+                    out.extend_from_slice(&all[at..from]);
+                    self.hold(&all, from);
+                    return out;
+                }
+            };
             out.extend_from_slice(&all[at..start]);
-            match found.what {
-                What::Secret => {
-                    out.extend_from_slice(REDACTED.as_bytes());
-                    at = end;
-                }
-                What::Token => {
-                    out.extend_from_slice(REDACTED.as_bytes());
-                    (at, self.drops) = (end, true);
-                }
-                // Its end has not come, and may make it one.
-                What::Begun if !is_end && all.len() - start < MAX_HELD => {
-                    return self.hold(out, &all, start);
-                }
-                What::Begun => {
-                    out.push(all[start]);
-                    at = start + 1;
-                }
-            }
+            out.extend_from_slice(REDACTED.as_bytes());
+            (at, self.drops) = (end, is_token);
             self.before = all.get(at.wrapping_sub(1)).copied();
         }
-        if is_end || self.drops {
-            out.extend_from_slice(&all[at.min(all.len())..]);
-            self.before = all.last().copied().or(self.before);
-            return out;
-        }
-        let from = redactor.begun_at(&all, at);
-        out.extend_from_slice(&all[at..from]);
-        self.hold(out, &all, from)
+        self.before = all.last().copied().or(self.before);
+        out
     }
 
-    fn hold(&mut self, out: Vec<u8>, all: &[u8], from: usize) -> Vec<u8> {
+    fn hold(&mut self, all: &[u8], from: usize) {
         if let Some(before) = from.checked_sub(1).and_then(|at| all.get(at)) {
             self.before = Some(*before);
         }
         self.held = all[from..].to_vec();
-        out
     }
 
     fn by_rules(&mut self, redactor: &Redactor, out: Vec<u8>, is_end: bool) -> Vec<u8> {
         if redactor.rules.is_empty() {
             return out;
         }
+        let seen = self.line.len();
         self.line.extend_from_slice(&out);
-        let whole = match memchr::memrchr(b'\n', &self.line) {
+        let whole = match memchr::memrchr(b'\n', &out) {
             _ if is_end || self.line.len() > MAX_LINE => self.line.len(),
-            Some(newline) => newline + 1,
+            Some(newline) => seen + newline + 1,
             None => return Vec::new(),
         };
         let rest = self.line.split_off(whole);
@@ -136,20 +127,19 @@ enum What {
 impl Redactor {
     /// Nothing in it is a secret, or may be the beginning of one.
     fn is_clean(&self, before: Option<u8>, bytes: &[u8]) -> bool {
-        self.next(bytes, 0, before, false).is_none() && self.begun_at(bytes, 0) == bytes.len()
+        self.next(bytes, 0, before, false).is_none() && self.begun_in(bytes, 0..bytes.len()).is_none()
     }
 
     /// The next thing from here on.
     fn next(&self, all: &[u8], from: usize, before: Option<u8>, is_end: bool) -> Option<Found> {
         let finder = self.finder.as_ref()?;
-        let mut at = from;
+        // Where the last run of a token's characters ends: many tokens may begin in the same one.
+        let (mut at, mut run) = (from, from);
         while let Some(found) = finder.find(aho_corasick::Input::new(all).range(at..)) {
-            let (start, mut end) = (found.start(), found.end());
+            let (start, begin) = (found.start(), found.end());
             let Some(shape) = found.pattern().as_usize().checked_sub(self.values).and_then(|n| SHAPES.get(n))
             else {
-                // The same value may be a part of a longer one whose end is still to come.
-                let grows = !is_end && self.is_begun(&all[start..]);
-                return Some(Found { start, end, what: if grows { What::Begun } else { What::Secret } });
+                return Some(Found { start, end: begin, what: What::Secret });
             };
             at = start + 1;
             let left = start.checked_sub(1).map_or(before, |at| all.get(at).copied());
@@ -157,27 +147,33 @@ impl Redactor {
             if left.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
                 continue;
             }
-            let begin = end;
-            end += all[end..].iter().take_while(|byte| Shape::is_part(**byte)).count();
+            if run < begin {
+                run = begin + all[begin..].iter().take_while(|byte| Shape::is_part(**byte)).count();
+            }
+            // More than this is never held, so more than this is never looked at.
+            let end = run.min(start + MAX_HELD);
             if shape.is_whole(&all[begin..end]) {
                 return Some(Found { start, end, what: What::Token });
             }
-            if end == all.len() {
+            if end == all.len() && !is_end {
                 return Some(Found { start, end, what: What::Begun });
             }
         }
         None
     }
 
-    /// Where, at the end, something begins that may become a secret; else the end.
-    fn begun_at(&self, all: &[u8], from: usize) -> usize {
-        let longest = self.needles.iter().map(Vec::len).max().unwrap_or(0);
-        let first = all.len().saturating_sub(longest.saturating_sub(1)).max(from);
-        (first..all.len()).find(|at| self.is_begun(&all[*at..])).unwrap_or(all.len())
+    /// The first of these places at which something begins that goes on to the end, and may become a secret behind it.
+    fn begun_in(&self, all: &[u8], places: std::ops::Range<usize>) -> Option<usize> {
+        let first = all.len().saturating_sub(self.longest.saturating_sub(1)).max(places.start);
+        (first..places.end).find(|at| self.is_begun(&all[*at..]))
     }
 
     /// Whether a needle begins with this, and goes on.
     fn is_begun(&self, end: &[u8]) -> bool {
-        self.needles.iter().any(|needle| needle.len() > end.len() && needle.starts_with(end))
+        if end.first().is_none_or(|first| self.firsts.binary_search(first).is_err()) {
+            return false;
+        }
+        let above = self.sorted.partition_point(|needle| needle.as_slice() <= end);
+        self.sorted.get(above).is_some_and(|needle| needle.starts_with(end))
     }
 }

@@ -80,6 +80,36 @@ fn a_token_without_an_end_takes_no_memory() {
 }
 
 #[test]
+fn what_begins_first_counts_however_it_is_cut() {
+    let token = format!("ghp_{}/rest-of-it", "a".repeat(36));
+    let long = "/+".repeat(4_000);
+    let values = ["password-one-and-two", "one-and-", token.as_str(), "/+/+/+/+", long.as_str(), "ab"];
+    let redactor = Redactor::new(values, []).expect("a redactor");
+    let run = "eyJ-".repeat(2_500);
+    for (text, expected) in [
+        ("password-one-and-two!".to_owned(), "[redacted]!".to_owned()),
+        ("password-one-and-three".to_owned(), "password-[redacted]three".to_owned()),
+        (format!("{token}!"), "[redacted]!".to_owned()),
+        (format!("{}/rest of", &token[..40]), "[redacted]/rest of".to_owned()),
+        (format!("{run}{}.b.c d", "a".repeat(40)), {
+            // No more is looked at than is ever held back: the dots are too far away from the first ones.
+            let first = (0..run.len()).step_by(4).find(|at| run.len() + 43 - at <= 8 << 10).expect("one");
+            format!("{}[redacted] d", &run[..first])
+        }),
+        (format!("{run} x"), format!("{run} x")),
+    ] {
+        let sizes = [1, 2, 7, 61, 4_096, 9_000, text.len()];
+        for size in sizes.into_iter().filter(|size| text.len() / size < 1_000) {
+            let out = in_pieces(&redactor, text.as_bytes(), size);
+            assert_eq!(String::from_utf8(out).expect("text"), expected, "in pieces of {size}");
+        }
+    }
+    let cut = in_pieces(&redactor, format!("{long}!").as_bytes(), 5);
+    assert_eq!(cut, in_pieces(&redactor, format!("{long}!").as_bytes(), 1 << 20));
+    assert!(cut.len() < 6_000);
+}
+
+#[test]
 fn rules_of_the_user_see_whole_lines() {
     let redactor = Redactor::new([], [r"card \d{4}"]).expect("a redactor");
     for size in 1..12 {
