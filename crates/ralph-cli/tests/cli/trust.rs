@@ -410,8 +410,9 @@ fn a_log_that_a_shell_opens_for_every_line_is_ralphs_own_until_something_else_st
     // What an agent writes into it is work, as in any file.
     let world = World::new();
     git(&world, &["init", "-q"]);
-    shell(&world, "on 3: sh echo 'fn work() {}' >> run.log\nsay step %i", &format!("RALPH -n 4 {log}"))
-        .expect(0);
+    // The shell writes when it gets to it: each iteration is over when the line about the one before stands there.
+    let work = "on 3: sh echo 'fn work() {}' >> run.log\non 4: sh until grep -q '#3 ' run.log; do sleep 0.01; done\nsay step %i";
+    shell(&world, work, &format!("RALPH -n 4 {log}")).expect(0);
     let changed = world.events().fields("iteration.finished", "files_changed");
     assert_eq!(changed, [0, 0, 1, 1]);
     // And a file that git tracks is no log, whatever stands in it.
@@ -419,7 +420,9 @@ fn a_log_that_a_shell_opens_for_every_line_is_ralphs_own_until_something_else_st
     git(&world, &["init", "-q"]);
     world.write("run.log", "");
     git(&world, &["add", "-A"]);
-    shell(&world, "say step %i", &format!("RALPH -n 3 {log}")).expect(0);
+    let wait = |n: u32| format!("on {}: sh until grep -q '#{n} ' run.log; do sleep 0.01; done\n", n + 1);
+    let work = format!("{}{}say step %i", wait(1), wait(2));
+    shell(&world, &work, &format!("RALPH -n 3 {log}")).expect(0);
     let changed = world.events().fields("iteration.finished", "files_changed");
     assert_eq!(changed[1..], [1, 1]);
 }
